@@ -1,96 +1,23 @@
-import type { CheckOrigin } from '../resources/cluster-health-report.ts';
+import { SEVERITIES, type CheckOrigin } from '../resources/cluster-health-report.ts';
+import { CHECKS } from './check-files.ts';
 import type { CheckDefinition } from './check.ts';
-import { brokerResource } from './checks/broker-resource.ts';
-import { clusterLevelConsumingPartitionSkew } from './checks/cluster-level-consuming-partition-skew.ts';
-import { clusterLevelSegmentSkew } from './checks/cluster-level-segment-skew.ts';
-import { consumingPartitionSkewHealth } from './checks/consuming-partition-skew-health.ts';
-import { consumerLag } from './checks/consumer-lag.ts';
-import { controllerTablesSkew } from './checks/controller-tables-skew.ts';
-import { coordinatorHostNameInstanceNameMismatch } from './checks/coordinator-host-name-instance-name-mismatch.ts';
-import { dataFreshness } from './checks/data-freshness.ts';
-import { dataSizeSkew } from './checks/data-size-skew.ts';
-import { highNumberOfConsumingPartitions } from './checks/high-number-of-consuming-partitions.ts';
-import { highNumberOfDocuments } from './checks/high-number-of-documents.ts';
-import { highNumberOfSegments } from './checks/high-number-of-segments.ts';
-import { highNumberOfTables } from './checks/high-number-of-tables.ts';
-import { highUpsertPkPerPartition } from './checks/high-upsert-pk-per-partition.ts';
-import { highUpsertPrimaryKeys } from './checks/high-upsert-primary-keys.ts';
-import { idealStateEvMismatch } from './checks/ideal-state-ev-mismatch.ts';
-import { ingestionStopped } from './checks/ingestion-stopped.ts';
-import { instanceHealthApi } from './checks/instance-health-api.ts';
-import { instancePools } from './checks/instance-pools.ts';
-import { instancePoolsNReplicaGroups } from './checks/instance-pools-n-replica-groups.ts';
-import { minionTaskFailures } from './checks/minion-task-failures.ts';
-import { prebuiltSnapshot } from './checks/prebuilt-snapshot.ts';
-import { queryHealth } from './checks/query-health.ts';
-import { replication } from './checks/replication.ts';
-import { segmentCount } from './checks/segment-count.ts';
-import { segmentMetadataMismatch } from './checks/segment-metadata-mismatch.ts';
-import { segmentRetention } from './checks/segment-retention.ts';
-import { segmentSize } from './checks/segment-size.ts';
-import { segmentSkewHealth } from './checks/segment-skew-health.ts';
-import { segmentsTimePartition } from './checks/segments-time-partition.ts';
-import { segmentsWithoutOnlineReplica } from './checks/segments-without-online-replica.ts';
-import { serverDiskUsage } from './checks/server-disk-usage.ts';
-import { tableColumnCount } from './checks/table-column-count.ts';
-import { tableSegmentAssignment } from './checks/table-segment-assignment.ts';
-import { tableSegmentsReload } from './checks/table-segments-reload.ts';
-import { tableSkew } from './checks/table-skew.ts';
-import { timeColumnGranularity } from './checks/time-column-granularity.ts';
-import { upsertPkSkewPerPartition } from './checks/upsert-pk-skew-per-partition.ts';
-import { upsertPrimaryKeySkew } from './checks/upsert-primary-key-skew.ts';
-import { upsertTableSegmentAssignment } from './checks/upsert-table-segment-assignment.ts';
 
-/** All checks: first those of the specification, in its order, then the extensions. */
-export const CATALOGUE: readonly CheckDefinition[] = [
-  idealStateEvMismatch,
-  tableSegmentsReload,
-  segmentCount,
-  segmentSize,
-  segmentRetention,
-  replication,
-  tableColumnCount,
-  timeColumnGranularity,
-  upsertTableSegmentAssignment,
-  instanceHealthApi,
-  segmentSkewHealth,
-  consumingPartitionSkewHealth,
-  tableSkew,
-  clusterLevelSegmentSkew,
-  clusterLevelConsumingPartitionSkew,
-  highNumberOfSegments,
-  highNumberOfConsumingPartitions,
-  highNumberOfDocuments,
-  highNumberOfTables,
-  dataSizeSkew,
-  controllerTablesSkew,
-  highUpsertPkPerPartition,
-  upsertPrimaryKeySkew,
-  prebuiltSnapshot,
-  upsertPkSkewPerPartition,
-  highUpsertPrimaryKeys,
-  instancePools,
-  instancePoolsNReplicaGroups,
-  coordinatorHostNameInstanceNameMismatch,
-  tableSegmentAssignment,
-  brokerResource,
-  queryHealth,
-  segmentsTimePartition,
-  segmentsWithoutOnlineReplica,
-  ingestionStopped,
-  consumerLag,
-  segmentMetadataMismatch,
-  dataFreshness,
-  serverDiskUsage,
-  minionTaskFailures,
-];
+/** Extensions have no position in the specification. */
+const LAST = Number.MAX_SAFE_INTEGER;
+
+/** All checks: first those of the specification, in its order, then the extensions, by severity and name. */
+export const CATALOGUE: readonly CheckDefinition[] = CHECKS.toSorted(
+  (a, b) =>
+    (a.specified ?? LAST) - (b.specified ?? LAST) ||
+    SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) ||
+    (a.name < b.name ? -1 : 1),
+);
 
 const BY_NAME: ReadonlyMap<string, CheckDefinition> = new Map(CATALOGUE.map((check) => [check.name, check]));
 
 /** Whether a check is one of the specification's; a check that this version does not know is an extension. */
 export function originOf(name: string): CheckOrigin {
-  const check = BY_NAME.get(name);
-  return check === undefined ? 'extension' : (check.origin ?? 'specification');
+  return BY_NAME.get(name)?.specified === undefined ? 'extension' : 'specification';
 }
 
 export function findCheck(name: string): CheckDefinition | undefined {

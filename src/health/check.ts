@@ -1,4 +1,4 @@
-import type { CheckOrigin, Finding, Severity } from '../resources/cluster-health-report.ts';
+import type { Finding, Severity } from '../resources/cluster-health-report.ts';
 import type { ClusterSnapshot } from './snapshot.ts';
 
 /** What a check is about; the dashboard and the report group by it. */
@@ -73,11 +73,19 @@ export interface CheckOutcome {
   readonly couldNotEvaluate: boolean;
 }
 
+/** How the fault of a check was made, and what the check found, for docs/checks/README.md. */
+export interface MadeFault {
+  readonly fault: string;
+  readonly found: string;
+  /** `live`: on a running Pinot. `lowered`: there, with lowered thresholds. `recorded`: with recorded or built responses. */
+  readonly where: 'live' | 'lowered' | 'recorded';
+}
+
 /** A check: its texts, its thresholds, and a pure function of the snapshot and the thresholds. */
 export interface CheckDefinition<T extends Thresholds = Thresholds> {
   readonly name: string;
-  /** Whether the specification has the check; `specification` by default. Extensions can be switched off together. */
-  readonly origin?: CheckOrigin;
+  /** Position in the specification, from 1; absent for an extension. Extensions can be switched off together. */
+  readonly specified?: number;
   /** A few words, for headings. */
   readonly title: string;
   /** The condition under which the check fails, one sentence. */
@@ -90,6 +98,7 @@ export interface CheckDefinition<T extends Thresholds = Thresholds> {
   readonly defaultThresholds: T;
   /** How to fix a FAIL, one or two sentences. */
   readonly remediation: string;
+  readonly madeFault: MadeFault;
   readonly needs: readonly Need[];
   /** Thresholds from the cluster's own configuration; they override the defaults, and the settings override them. */
   clusterThresholds?(snapshot: ClusterSnapshot): Thresholds;

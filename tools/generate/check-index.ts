@@ -2,7 +2,6 @@ import { CATALOGUE, originOf } from '../../src/health/catalogue.ts';
 import type { Need } from '../../src/health/check.ts';
 import { KEPT_PARTS, type KeptPart } from '../../src/health/gather/cluster-stamps.ts';
 import { alertName } from '../../src/health/alert-names.ts';
-import { faultTable } from './check-faults.ts';
 import type { GeneratedFiles } from './generator.ts';
 
 const HEAD = `<!-- Generated from src/health/checks/ by \`make generate\`; do not edit. -->
@@ -152,8 +151,17 @@ const FAULTS = `
 
 Each check was run on a cluster with its fault, and without. *live*: a running Pinot 0.11 with three or five servers (\`test/integration/health\`); *lowered threshold*: there, with a threshold that a small cluster can exceed; *recorded or built responses*: without a running Pinot (\`test/unit/health\`).
 
-${faultTable(CATALOGUE.map(({ name }) => name))}
+${faultTable()}
 `;
+
+function faultTable(): string {
+  const places = { live: 'live', lowered: 'live, lowered threshold', recorded: 'recorded or built responses' } as const;
+  const rows = CATALOGUE.map(
+    ({ name, madeFault: { fault, found, where } }) =>
+      `| [${name}](${name}.md) | ${fault} | ${found} | ${places[where]} |`,
+  );
+  return ['| check | fault | found | on |', '|---|---|---|---|', ...rows].join('\n');
+}
 
 /** Generates docs/checks/README.md: all checks with condition, thresholds and alert, and the runbooks of the task. */
 export function generateCheckIndex(): GeneratedFiles {

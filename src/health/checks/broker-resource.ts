@@ -6,12 +6,14 @@ const MAX_MESSAGE_LENGTH = 1024;
 
 export const brokerResource = defineCheck({
   name: 'BROKER_RESOURCE_CHECK',
+  specified: 31,
   title: 'Broker resource',
   description: "The broker resource of a table contains none of the tenant's brokers.",
   category: 'placement',
   severity: 'critical',
   defaultThresholds: {},
   remediation: 'Rebuild it: POST /tables/{tableNameWithType}/rebuildBrokerResourceFromHelixTags.',
+  madeFault: { where: 'live', fault: 'all brokers leave the tenant', found: 'each table' },
   needs: ['tables', 'enabled', 'instances', 'brokerResource'],
   evaluate({ snapshot }) {
     const findings = new Findings();

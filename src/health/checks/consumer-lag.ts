@@ -21,7 +21,6 @@ interface Lag extends ReplicaConsumption {
 
 export const consumerLag = defineCheck({
   name: 'CONSUMER_LAG_CHECK',
-  origin: 'extension',
   title: 'Consumer lag',
   description:
     'A partition of a realtime table lags behind its stream by more than 1,000,000 rows, or by more than 30 minutes.',
@@ -30,6 +29,11 @@ export const consumerLag = defineCheck({
   defaultThresholds: DEFAULTS,
   remediation:
     'Check the load of the named servers. Add servers or partitions if rows come faster than the table consumes them.',
+  madeFault: {
+    where: 'recorded',
+    fault: 'a lag of 9,900,000 rows in the response of 1.5',
+    found: 'the table, the partition and the server',
+  },
   needs: ['tables', 'enabled', 'assignment', 'consumption'],
   evaluate({ snapshot, thresholds }) {
     const findings = new Findings();

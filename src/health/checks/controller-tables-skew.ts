@@ -4,12 +4,14 @@ import { SKEW_RANGE, skewnessOutcome } from './shared/skewness.ts';
 
 export const controllerTablesSkew = defineCheck({
   name: 'CONTROLLER_TABLES_SKEW_CHECK',
+  specified: 21,
   title: 'Skew of lead controllers',
   description: 'The skew of the table count across lead controllers is outside [-2, 2].',
   category: 'skew',
   severity: 'warning',
   defaultThresholds: SKEW_RANGE,
   remediation: 'Check that every controller is live and enabled; restart the one that leads too many tables.',
+  madeFault: { where: 'live', fault: 'one of five controllers leads every table', found: 'the controller' },
   needs: ['instances', 'leaders'],
   evaluate({ snapshot, thresholds }) {
     const findings = new Findings();

@@ -4,12 +4,14 @@ import { entityFinding, Findings, have, instancesOf } from './shared/findings.ts
 
 export const coordinatorHostNameInstanceNameMismatch = defineCheck({
   name: 'COORDINATOR_HOST_NAME_INSTANCE_NAME_MISMATCH_CHECK',
+  specified: 29,
   title: 'Names of instances',
   description: 'The id or name of an instance differs from the one that follows from its configuration.',
   category: 'servers',
   severity: 'warning',
   defaultThresholds: {},
   remediation: 'Correct host and port with PUT /instances/{name}, or start the instance under the right name.',
+  madeFault: { where: 'live', fault: 'an instance with another host than its id', found: 'the instance' },
   needs: ['instances'],
   evaluate({ snapshot }) {
     const findings = new Findings();

@@ -15,7 +15,6 @@ const DEFAULTS: Limits = { maxGaps: 3, minSilentHours: 6 };
 
 export const dataFreshness = defineCheck({
   name: 'DATA_FRESHNESS_CHECK',
-  origin: 'extension',
   title: 'Freshness of data',
   description:
     'A table that receives segments regularly has received none for more than 3 times its longest usual gap.',
@@ -23,6 +22,11 @@ export const dataFreshness = defineCheck({
   severity: 'warning',
   defaultThresholds: DEFAULTS,
   remediation: 'Check the job that pushes the segments, or the producer of the stream.',
+  madeFault: {
+    where: 'recorded',
+    fault: 'built snapshots with arrival times; a live fault would take hours',
+    found: 'the table',
+  },
   needs: ['tables', 'enabled', 'assignment', 'segmentMetadata'],
   evaluate({ snapshot, thresholds, now }) {
     const findings = new Findings();

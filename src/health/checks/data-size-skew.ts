@@ -6,12 +6,14 @@ import { groupedSkewnessOutcome, SKEW_RANGE } from './shared/skewness.ts';
 
 export const dataSizeSkew = defineCheck({
   name: 'DATA_SIZE_SKEW_CHECK',
+  specified: 20,
   title: 'Skew of data size',
   description: 'The skew of the data size across servers is outside [-2, 2].',
   category: 'skew',
   severity: 'warning',
   defaultThresholds: SKEW_RANGE,
   remediation: 'Rebalance the largest tables of the named server.',
+  madeFault: { where: 'live', fault: 'all data on one of five servers', found: 'the server, until each has some' },
   needs: ['tables', 'enabled', 'instances', 'assignment', 'segmentMetadata', 'size'],
   evaluate({ snapshot, thresholds }) {
     const findings = new Findings();

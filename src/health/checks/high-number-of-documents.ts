@@ -5,12 +5,14 @@ import { serverLimitOutcome } from './shared/server-limit.ts';
 
 export const highNumberOfDocuments = defineCheck({
   name: 'HIGH_NUMBER_OF_DOCUMENTS_CHECK',
+  specified: 18,
   title: 'Many documents on a server',
   description: 'A server hosts more than 1 billion documents.',
   category: 'servers',
   severity: 'warning',
   defaultThresholds: { maxDocuments: 1_000_000_000 },
   remediation: 'Add servers and rebalance, shorten the retention, or move old segments to another tier.',
+  madeFault: { where: 'lowered', fault: 'a server has one row more than allowed', found: 'the server' },
   needs: ['tables', 'enabled', 'assignment', 'segmentMetadata', 'consumingRows'],
   evaluate({ snapshot, thresholds: { maxDocuments } }) {
     const findings = new Findings();

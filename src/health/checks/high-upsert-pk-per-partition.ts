@@ -5,12 +5,18 @@ import { NO_KEYED_TABLES, visitPrimaryKeys } from './shared/primary-keys.ts';
 
 export const highUpsertPkPerPartition = defineCheck({
   name: 'HIGH_UPSERT_PK_PER_PARTITION_CHECK',
+  specified: 22,
   title: 'Many primary keys in a partition',
   description: 'A partition on an instance has more than 500 million primary keys.',
   category: 'upsert',
   severity: 'warning',
   defaultThresholds: { maxPrimaryKeys: 500_000_000 },
   remediation: 'Add partitions to the stream, or let old keys expire with metadataTTL.',
+  madeFault: {
+    where: 'lowered',
+    fault: 'a partition has one key more than allowed',
+    found: 'the server and the partition',
+  },
   needs: ['tables', 'enabled', 'instances', 'assignment', 'primaryKeys'],
   evaluate({ snapshot, thresholds: { maxPrimaryKeys } }) {
     const findings = new Findings();

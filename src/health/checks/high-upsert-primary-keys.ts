@@ -5,12 +5,14 @@ import { addKeysByServer, NO_KEYED_TABLES, visitPrimaryKeys } from './shared/pri
 
 export const highUpsertPrimaryKeys = defineCheck({
   name: 'HIGH_UPSERT_PRIMARY_KEYS_CHECK',
+  specified: 26,
   title: 'Many primary keys on a server',
   description: 'The primary-key count of all tables on an instance exceeds 800 million.',
   category: 'upsert',
   severity: 'warning',
   defaultThresholds: { maxPrimaryKeys: 800_000_000 },
   remediation: 'Add servers and rebalance, or let old keys expire with metadataTTL.',
+  madeFault: { where: 'lowered', fault: 'a server has one key more than allowed', found: 'the server' },
   needs: ['tables', 'enabled', 'assignment', 'primaryKeys'],
   evaluate({ snapshot, thresholds: { maxPrimaryKeys } }) {
     const findings = new Findings();

@@ -5,6 +5,7 @@ import { unservedMessage } from './shared/unserved-segments.ts';
 
 export const idealStateEvMismatch = defineCheck({
   name: 'IDEAL_STATE_EV_MISMATCH_CHECK',
+  specified: 1,
   title: 'Ideal state against external view',
   description: 'A table has segments whose external view differs from the ideal state.',
   category: 'segments',
@@ -13,6 +14,7 @@ export const idealStateEvMismatch = defineCheck({
   defaultThresholds: {},
   remediation:
     'Check whether a server of the table is down or starting. If not, look up the named segments in its log and reset or reload them.',
+  madeFault: { where: 'live', fault: 'a server is stopped', found: 'the tables with segments on it' },
   needs: ['tables', 'enabled', 'assignment', 'externalView'],
   evaluate({ snapshot }) {
     const findings = new Findings();

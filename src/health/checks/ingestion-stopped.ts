@@ -16,7 +16,6 @@ interface Ingestion {
 
 export const ingestionStopped = defineCheck({
   name: 'INGESTION_STOPPED_CHECK',
-  origin: 'extension',
   title: 'Ingestion has stopped',
   description:
     'A partition of a realtime table has no consuming segment, no server that consumes it, or a consumption that does not move although its stream has further rows.',
@@ -25,6 +24,11 @@ export const ingestionStopped = defineCheck({
   defaultThresholds: { minStalledMinutes: 5 },
   remediation:
     'Read the exception of the partition in GET /debug/tables/{table} and in the log of its servers, remove the cause, then POST /tables/{table}/resumeConsumption.',
+  madeFault: {
+    where: 'live',
+    fault: 'the consuming segment is deleted (recorded: no consumer, an offset that does not move)',
+    found: 'the table',
+  },
   needs: ['tables', 'enabled', 'instances', 'assignment', 'consumption'],
   evaluate({ snapshot, thresholds: { minStalledMinutes } }) {
     const findings = new Findings();

@@ -4,12 +4,14 @@ import { counted, entityFinding, Findings, instancesOf } from './shared/findings
 
 export const instanceHealthApi = defineCheck({
   name: 'INSTANCE_HEALTH_API_CHECK',
+  specified: 10,
   title: 'Health of instances',
   description: 'The /health endpoint of a server or broker is not live.',
   category: 'servers',
   severity: 'critical',
   defaultThresholds: {},
   remediation: 'Check the process of the instance and its log; restart the instance if it is down.',
+  madeFault: { where: 'live', fault: 'a server is stopped', found: 'the server' },
   needs: ['instances', 'instanceHealth'],
   evaluate({ snapshot }) {
     const findings = new Findings();

@@ -4,12 +4,14 @@ import { counted, Findings, tableFinding, tablesOf } from './shared/findings.ts'
 
 export const instancePoolsNReplicaGroups = defineCheck({
   name: 'INSTANCE_POOLS_N_REPLICA_GROUPS_CHECK',
+  specified: 28,
   title: 'Pools and replica groups of tables',
   description: 'A table does not use instance pools and replica groups.',
   category: 'placement',
   severity: 'advice',
   defaultThresholds: {},
   remediation: 'Set poolBased and replicaGroupBased in the instanceAssignmentConfigMap of the table and rebalance it.',
+  madeFault: { where: 'live', fault: 'a table without instance assignment', found: 'the table' },
   needs: ['tables'],
   evaluate({ snapshot }) {
     const findings = new Findings();

@@ -4,12 +4,14 @@ import { counted, entityFinding, Findings, instancesOf, notApplicable } from './
 
 export const instancePools = defineCheck({
   name: 'INSTANCE_POOLS_CHECK',
+  specified: 27,
   title: 'Instance pools',
   description: 'A server is in no instance pool, or pools are not disjoint, when the cluster has more than 8 servers.',
   category: 'placement',
   severity: 'advice',
   defaultThresholds: { maxServersWithoutPools: 8 },
   remediation: 'Give each server one pool with PUT /instances/{name}; send all of its other fields unchanged.',
+  madeFault: { where: 'lowered', fault: 'a server in no pool, and in two', found: 'the server' },
   needs: ['instances'],
   evaluate({ snapshot, thresholds: { maxServersWithoutPools: limit } }) {
     const findings = new Findings();

@@ -4,13 +4,17 @@ import { counted, entityFinding, Findings } from './shared/findings.ts';
 
 export const minionTaskFailures = defineCheck({
   name: 'MINION_TASK_FAILURES_CHECK',
-  origin: 'extension',
   title: 'Failures of minion tasks',
   description: 'The last 3 tasks of a type that ended on minions all had subtasks that failed.',
   category: 'tasks',
   severity: 'warning',
   defaultThresholds: { minFailures: 3 },
   remediation: 'Read the errors in GET /tasks/task/{task}/debug and in the log of the minions.',
+  madeFault: {
+    where: 'recorded',
+    fault: 'built counts of subtasks; no recorded cluster had minions',
+    found: 'the type of the task',
+  },
   needs: ['minionTasks'],
   evaluate({ snapshot, thresholds: { minFailures } }) {
     const findings = new Findings();

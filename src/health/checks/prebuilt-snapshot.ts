@@ -14,6 +14,7 @@ type ClusterConfig = Readonly<Record<string, string>>;
 
 export const prebuiltSnapshot = defineCheck({
   name: 'PREBUILT_SNAPSHOT_CHECK',
+  specified: 24,
   title: 'Preloading from snapshots',
   description:
     'An upsert or deduplication table exists in a cluster where the prebuilt snapshot feature is disabled for preloading.',
@@ -21,6 +22,11 @@ export const prebuiltSnapshot = defineCheck({
   severity: 'advice',
   defaultThresholds: {},
   remediation: 'Enable snapshot and preload in the upsertConfig (preload in the dedupConfig) of the table.',
+  madeFault: {
+    where: 'live',
+    fault: 'an upsert table without snapshot and preload',
+    found: 'the table, until the property is set',
+  },
   needs: ['tables', 'enabled', 'clusterConfig'],
   evaluate({ snapshot, prebuiltSnapshotProperty }) {
     const findings = new Findings();

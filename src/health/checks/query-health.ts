@@ -8,12 +8,18 @@ const LACKS = { servers: 'no server was queried', result: 'the response has no r
 
 export const queryHealth = defineCheck({
   name: 'QUERY_HEALTH_CHECK',
+  specified: 32,
   title: 'Queries',
   description: 'The query SELECT $docId FROM <table> LIMIT 1 fails on a table, or reads none of its servers.',
   category: 'queries',
   severity: 'critical',
   defaultThresholds: {},
   remediation: 'Run the query and read its exceptions; check that the brokers and servers of the table are live.',
+  madeFault: {
+    where: 'live',
+    fault: 'the only server of a table is stopped; all brokers are stopped',
+    found: 'the table',
+  },
   needs: ['tables', 'enabled', 'assignment', 'queries'],
   evaluate({ snapshot }) {
     const findings = new Findings();

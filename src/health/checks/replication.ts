@@ -7,12 +7,14 @@ const THRESHOLD_PROPERTY = 'controller.replication.threshold';
 
 export const replication = defineCheck({
   name: 'REPLICATION_CHECK',
+  specified: 6,
   title: 'Replication',
   description: 'The replication factor of a table is below the threshold of the controller, 3 if unspecified.',
   category: 'tables',
   severity: 'warning',
   defaultThresholds: { minReplication: 3 },
   remediation: 'Raise segmentsConfig.replication and rebalance the table.',
+  madeFault: { where: 'live', fault: 'a table with 1 replica; a cluster with a threshold of 4', found: 'the table' },
   needs: ['tables', 'clusterConfig'],
   clusterThresholds,
   evaluate({ snapshot, thresholds: { minReplication }, overridden }) {

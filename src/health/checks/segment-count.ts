@@ -4,12 +4,14 @@ import { counted, enabledTables, Findings, have, tableFinding } from './shared/f
 
 export const segmentCount = defineCheck({
   name: 'SEGMENT_COUNT_CHECK',
+  specified: 3,
   title: 'Segments of a table',
   description: 'A table has more than 50,000 segments.',
   category: 'segments',
   severity: 'warning',
   defaultThresholds: { maxSegments: 50_000 },
   remediation: 'Merge small segments with a merge-rollup task, push larger ones, or shorten the retention.',
+  madeFault: { where: 'lowered', fault: 'a table has one segment more than allowed', found: 'the table' },
   needs: ['tables', 'enabled', 'assignment'],
   evaluate({ snapshot, thresholds: { maxSegments } }) {
     const findings = new Findings();

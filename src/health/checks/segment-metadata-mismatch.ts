@@ -4,7 +4,6 @@ import { counted, enabledTables, examples, Findings, have, tableFinding } from '
 
 export const segmentMetadataMismatch = defineCheck({
   name: 'SEGMENT_METADATA_MISMATCH_CHECK',
-  origin: 'extension',
   title: 'Segment metadata against ideal state',
   description:
     'A table has segments in its ideal state without metadata, or metadata of segments that its ideal state lacks.',
@@ -13,6 +12,11 @@ export const segmentMetadataMismatch = defineCheck({
   defaultThresholds: { maxSegments: 0 },
   remediation:
     'Delete the named segments with DELETE /segments/{tableNameWithType}/{segment}, and push again those whose rows are needed.',
+  madeFault: {
+    where: 'live',
+    fault: 'the metadata of a segment is deleted in ZooKeeper',
+    found: 'the table and the segment',
+  },
   needs: ['tables', 'enabled', 'assignment', 'segmentMetadata'],
   evaluate({ snapshot, thresholds: { maxSegments } }) {
     const findings = new Findings();

@@ -4,12 +4,14 @@ import { Findings, have, tableFinding, tablesOf } from './shared/findings.ts';
 
 export const segmentRetention = defineCheck({
   name: 'SEGMENT_RETENTION_CHECK',
+  specified: 5,
   title: 'Retention',
   description: 'A table has no segment retention configured.',
   category: 'tables',
   severity: 'warning',
   defaultThresholds: {},
   remediation: 'Set segmentsConfig.retentionTimeUnit and retentionTimeValue in the table configuration.',
+  madeFault: { where: 'live', fault: 'a table without retention', found: 'the table, until it has one' },
   needs: ['tables'],
   evaluate({ snapshot }) {
     const findings = new Findings();

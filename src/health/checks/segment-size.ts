@@ -7,6 +7,7 @@ const DEFAULT_THRESHOLDS = { minSizeMB: 5, maxSmallFraction: 0.25 };
 
 export const segmentSize = defineCheck({
   name: 'SEGMENT_SIZE_CHECK',
+  specified: 4,
   title: 'Small segments',
   description: 'More than a quarter of the completed segments of a table are smaller than 5 MB.',
   category: 'segments',
@@ -14,6 +15,7 @@ export const segmentSize = defineCheck({
   defaultThresholds: DEFAULT_THRESHOLDS,
   remediation:
     'Raise the flush thresholds of the stream, push larger files, or merge the segments with a merge-rollup task.',
+  madeFault: { where: 'live', fault: 'a table has segments of a few rows', found: 'the table' },
   needs: ['tables', 'enabled', 'assignment', 'segmentMetadata', 'size'],
   evaluate({ snapshot, thresholds }) {
     const findings = new Findings();

@@ -3,6 +3,7 @@ import { counted, enabledTables, examples, Findings, have, tableFinding } from '
 
 export const segmentsTimePartition = defineCheck({
   name: 'SEGMENTS_TIME_PARTITION_CHECK',
+  specified: 33,
   title: 'Time order of segments',
   description:
     'The segments of a table, sorted by start and end time, have one whose end time is before the end time of the previous one.',
@@ -10,6 +11,7 @@ export const segmentsTimePartition = defineCheck({
   severity: 'warning',
   defaultThresholds: {},
   remediation: 'Partition the data by time before it is pushed, or merge the segments with a merge-rollup task.',
+  madeFault: { where: 'live', fault: 'a segment within the time of another one', found: 'the table' },
   needs: ['tables', 'enabled', 'assignment', 'segmentMetadata'],
   evaluate({ snapshot }) {
     const findings = new Findings();

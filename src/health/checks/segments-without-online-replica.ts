@@ -4,7 +4,6 @@ import { unservedMessage } from './shared/unserved-segments.ts';
 
 export const segmentsWithoutOnlineReplica = defineCheck({
   name: 'SEGMENTS_WITHOUT_ONLINE_REPLICA_CHECK',
-  origin: 'extension',
   title: 'Segments without an online replica',
   description: 'A table has more segments without an online or consuming replica than allowed.',
   category: 'segments',
@@ -12,6 +11,7 @@ export const segmentsWithoutOnlineReplica = defineCheck({
   defaultThresholds: { maxSegments: 0 },
   remediation:
     'Start the servers of the segments. A segment in the state ERROR: POST /segments/{tableNameWithType}/{segment}/reset; one whose file is lost: push it again.',
+  madeFault: { where: 'live', fault: 'the only server of a table is stopped', found: 'the table' },
   needs: ['tables', 'enabled', 'assignment', 'externalView'],
   evaluate({ snapshot, thresholds: { maxSegments } }) {
     const findings = new Findings();

@@ -7,7 +7,6 @@ const GB = 1024 ** 3;
 
 export const serverDiskUsage = defineCheck({
   name: 'SERVER_DISK_USAGE_CHECK',
-  origin: 'extension',
   title: 'Disks of servers',
   description: 'The disk of a live server is more than 85 % full.',
   category: 'servers',
@@ -16,6 +15,7 @@ export const serverDiskUsage = defineCheck({
   defaultThresholds: { maxUsedPercent: 85, criticalUsedPercent: 95 },
   remediation:
     'Enlarge the disk, add servers and rebalance, shorten the retention, or move old segments to another tier.',
+  madeFault: { where: 'recorded', fault: 'responses of 1.5 with a lowered threshold', found: 'the servers' },
   needs: ['instances', 'instanceHealth', 'disks'],
   evaluate({ snapshot, thresholds: { maxUsedPercent, criticalUsedPercent } }) {
     const findings = new Findings();

@@ -4,12 +4,14 @@ import { counted, entityFinding, Findings, have } from './shared/findings.ts';
 
 export const tableColumnCount = defineCheck({
   name: 'TABLE_COLUMN_COUNT_CHECK',
+  specified: 7,
   title: 'Columns of a schema',
   description: 'A schema has more than 500 columns.',
   category: 'tables',
   severity: 'advice',
   defaultThresholds: { maxColumns: 500 },
   remediation: 'Move rarely used fields into a JSON column, or split the table.',
+  madeFault: { where: 'live', fault: 'a schema of 501 columns', found: 'the schema, until it has 500' },
   needs: ['schemas'],
   evaluate({ snapshot, thresholds: { maxColumns } }) {
     const findings = new Findings();

@@ -3,12 +3,14 @@ import { counted, enabledTables, Findings, tableFinding } from './shared/finding
 
 export const tableSegmentAssignment = defineCheck({
   name: 'TABLE_SEGMENT_ASSIGNMENT_CHECK',
+  specified: 30,
   title: 'Tables that need a rebalance',
   description: 'A table needs a segment rebalance.',
   category: 'placement',
   severity: 'warning',
   defaultThresholds: {},
   remediation: 'Rebalance the table: POST /tables/{table}/rebalance?type=…&dryRun=false.',
+  madeFault: { where: 'live', fault: 'the replication is raised', found: 'the table, until its rebalance' },
   needs: ['tables', 'enabled', 'assignment', 'rebalance'],
   evaluate({ snapshot }) {
     const findings = new Findings();

@@ -4,12 +4,14 @@ import { counted, enabledTables, examples, Findings, have, tableFinding } from '
 
 export const tableSegmentsReload = defineCheck({
   name: 'TABLE_SEGMENTS_RELOAD_CHECK',
+  specified: 2,
   title: 'Segments that need a reload',
   description: 'A table has segments that need a reload to follow its configuration and schema.',
   category: 'segments',
   severity: 'warning',
   defaultThresholds: {},
   remediation: 'Reload the segments of the table: POST /segments/{tableNameWithType}/reload.',
+  madeFault: { where: 'live', fault: 'an index is added to the configuration', found: 'the table, until its reload' },
   needs: ['tables', 'enabled', 'assignment', 'reload'],
   evaluate({ snapshot }) {
     const findings = new Findings();

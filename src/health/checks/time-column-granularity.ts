@@ -6,12 +6,14 @@ const FINE_UNITS = new Set(['MILLISECONDS', 'MICROSECONDS', 'NANOSECONDS']);
 
 export const timeColumnGranularity = defineCheck({
   name: 'TIME_COLUMN_GRANULARITY_CHECK',
+  specified: 8,
   title: 'Granularity of time columns',
   description: 'A table has a time column with granularity MILLISECONDS, MICROSECONDS or NANOSECONDS.',
   category: 'tables',
   severity: 'advice',
   defaultThresholds: {},
   remediation: 'Add a coarser column with an ingestion transform and make it the time column of the table.',
+  madeFault: { where: 'live', fault: 'a time column in milliseconds', found: 'the table' },
   needs: ['tables', 'schemas'],
   evaluate({ snapshot }) {
     const findings = new Findings();

@@ -7,12 +7,14 @@ import { skewness } from './shared/statistics.ts';
 
 export const upsertPkSkewPerPartition = defineCheck({
   name: 'UPSERT_PK_SKEW_PER_PARTITION_CHECK',
+  specified: 25,
   title: 'Skew of primary keys over partitions',
   description: 'The skew of the primary keys across the partitions of a table is outside [-2, 2].',
   category: 'upsert',
   severity: 'warning',
   defaultThresholds: SKEW_RANGE,
   remediation: 'Partition the stream by the whole primary key, with a hash function that distributes it evenly.',
+  madeFault: { where: 'live', fault: 'all keys in one of five partitions', found: 'the table' },
   needs: ['tables', 'enabled', 'assignment', 'primaryKeys'],
   evaluate({ snapshot, thresholds: { minSkew, maxSkew } }) {
     const findings = new Findings();

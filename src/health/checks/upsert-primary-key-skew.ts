@@ -6,12 +6,14 @@ import { SKEW_RANGE, skewnessOutcome } from './shared/skewness.ts';
 
 export const upsertPrimaryKeySkew = defineCheck({
   name: 'UPSERT_PRIMARY_KEY_SKEW_CHECK',
+  specified: 23,
   title: 'Skew of primary keys over servers',
   description: 'The skew of the primary-key distribution across servers is outside [-2, 2].',
   category: 'upsert',
   severity: 'warning',
   defaultThresholds: SKEW_RANGE,
   remediation: 'Rebalance the upsert tables of the named server with includeConsuming=true.',
+  madeFault: { where: 'live', fault: 'all keys on one of five servers', found: 'the server' },
   needs: ['tables', 'enabled', 'instances', 'assignment', 'primaryKeys'],
   evaluate({ snapshot, thresholds }) {
     const findings = new Findings();

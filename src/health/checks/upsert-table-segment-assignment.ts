@@ -5,12 +5,18 @@ import { counted, enabledTables, Findings, have, tableFinding } from './shared/f
 
 export const upsertTableSegmentAssignment = defineCheck({
   name: 'UPSERT_TABLE_SEGMENT_ASSIGNMENT_CHECK',
+  specified: 9,
   title: 'Assignment of upsert tables',
   description: 'In an upsert table, segments of one partition of a single replica group are on more than one server.',
   category: 'upsert',
   severity: 'warning',
   defaultThresholds: {},
   remediation: 'Rebalance the table with includeConsuming=true, so that each partition is on one server of a group.',
+  madeFault: {
+    where: 'live',
+    fault: 'completed segments of a partition are moved',
+    found: 'the table and the partition',
+  },
   needs: ['tables', 'enabled', 'assignment', 'instancePartitions'],
   evaluate({ snapshot }) {
     const findings = new Findings();

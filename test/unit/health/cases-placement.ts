@@ -1,6 +1,6 @@
 import { readFailed, readOk, type InstanceAssignment, type TableSnapshot } from '../../../src/health/snapshot.ts';
 import { assignment, broker, server, snapshot, table } from '../../builders/snapshot.ts';
-import { cases } from './check-cases.ts';
+import { cases, TABLES_OF_DATABASES } from './check-cases.ts';
 
 const pooled = (count: number, pools: (i: number) => Readonly<Record<string, string>>) =>
   snapshot([], {
@@ -40,40 +40,44 @@ cases('INSTANCE_POOLS_CHECK', [
 const assigned = (...instanceAssignments: InstanceAssignment[]) =>
   snapshot([table('t_OFFLINE', { config: { instanceAssignments } })]);
 
-cases('INSTANCE_POOLS_N_REPLICA_GROUPS_CHECK', [
-  { name: 'both', snapshot: assigned({ name: 'OFFLINE', poolBased: true, replicaGroupBased: true }) },
-  {
-    name: 'no pools',
-    snapshot: assigned({ name: 'OFFLINE', poolBased: false, replicaGroupBased: true }),
-    entities: ['t_OFFLINE'],
-    finding: 'not pool-based',
-  },
-  {
-    name: 'no replica groups',
-    snapshot: assigned({ name: 'OFFLINE', poolBased: true, replicaGroupBased: false }),
-    entities: ['t_OFFLINE'],
-  },
-  {
-    name: 'no assignment at all',
-    snapshot: assigned(),
-    entities: ['t_OFFLINE'],
-    finding: 'no `instanceAssignmentConfigMap`',
-  },
-  {
-    name: 'one of two assignments',
-    snapshot: assigned(
-      { name: 'CONSUMING', poolBased: true, replicaGroupBased: true },
-      { name: 'COMPLETED', poolBased: false, replicaGroupBased: false },
-    ),
-    entities: ['t_OFFLINE'],
-    finding: '`COMPLETED`',
-  },
-  {
-    name: 'a dimension table',
-    snapshot: snapshot([table('t_OFFLINE', { config: { isDimension: true, instanceAssignments: [] } })]),
-    message: 'not applicable',
-  },
-]);
+cases(
+  'INSTANCE_POOLS_N_REPLICA_GROUPS_CHECK',
+  [
+    { name: 'both', snapshot: assigned({ name: 'OFFLINE', poolBased: true, replicaGroupBased: true }) },
+    {
+      name: 'no pools',
+      snapshot: assigned({ name: 'OFFLINE', poolBased: false, replicaGroupBased: true }),
+      entities: ['t_OFFLINE'],
+      finding: 'not pool-based',
+    },
+    {
+      name: 'no replica groups',
+      snapshot: assigned({ name: 'OFFLINE', poolBased: true, replicaGroupBased: false }),
+      entities: ['t_OFFLINE'],
+    },
+    {
+      name: 'no assignment at all',
+      snapshot: assigned(),
+      entities: ['t_OFFLINE'],
+      finding: 'no `instanceAssignmentConfigMap`',
+    },
+    {
+      name: 'one of two assignments',
+      snapshot: assigned(
+        { name: 'CONSUMING', poolBased: true, replicaGroupBased: true },
+        { name: 'COMPLETED', poolBased: false, replicaGroupBased: false },
+      ),
+      entities: ['t_OFFLINE'],
+      finding: '`COMPLETED`',
+    },
+    {
+      name: 'a dimension table',
+      snapshot: snapshot([table('t_OFFLINE', { config: { isDimension: true, instanceAssignments: [] } })]),
+      message: 'not applicable',
+    },
+  ],
+  { streams: ['dd_REALTIME', 'ev_REALTIME', 'orders_OFFLINE', 'up_REALTIME'], databases: TABLES_OF_DATABASES },
+);
 
 const balance = (needed: boolean, more = {}) =>
   snapshot([table('t_OFFLINE', { rebalance: readOk({ needed, detail: 'Dry-run mode' }), ...more })]);

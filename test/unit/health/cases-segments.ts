@@ -1,6 +1,6 @@
 import { readFailed, readOk } from '../../../src/health/snapshot.ts';
 import { assignment, segmentSummary, sizes, snapshot, table, viewDifference } from '../../builders/snapshot.ts';
-import { cases } from './check-cases.ts';
+import { cases, TABLES_OF_DATABASES } from './check-cases.ts';
 
 const difference = (count: number, viewMissing = false) => readOk(viewDifference(count, { viewMissing }));
 const sample = (count: number, name: string) => ({ count, names: [name] });
@@ -160,35 +160,42 @@ const withSizes = (small: number, measured: number, incomplete?: string, complet
     }),
   ]);
 
-cases('SEGMENT_SIZE_CHECK', [
-  { name: 'a quarter less one', snapshot: withSizes(24, 100) },
-  { name: 'exactly a quarter', snapshot: withSizes(25, 100) },
-  { name: 'one more than a quarter', snapshot: withSizes(26, 100), entities: ['t_OFFLINE'], finding: '26 of 100' },
-  { name: 'one of four', snapshot: withSizes(1, 4) },
-  { name: 'two of four', snapshot: withSizes(2, 4), entities: ['t_OFFLINE'] },
-  { name: 'the only one', snapshot: withSizes(1, 1), entities: ['t_OFFLINE'] },
-  { name: 'no completed segment', snapshot: withSizes(0, 0), message: 'not applicable' },
-  { name: 'a larger share allowed', snapshot: withSizes(50, 100), thresholds: { maxSmallFraction: 0.5 } },
+cases(
+  'SEGMENT_SIZE_CHECK',
+  [
+    { name: 'a quarter less one', snapshot: withSizes(24, 100) },
+    { name: 'exactly a quarter', snapshot: withSizes(25, 100) },
+    { name: 'one more than a quarter', snapshot: withSizes(26, 100), entities: ['t_OFFLINE'], finding: '26 of 100' },
+    { name: 'one of four', snapshot: withSizes(1, 4) },
+    { name: 'two of four', snapshot: withSizes(2, 4), entities: ['t_OFFLINE'] },
+    { name: 'the only one', snapshot: withSizes(1, 1), entities: ['t_OFFLINE'] },
+    { name: 'no completed segment', snapshot: withSizes(0, 0), message: 'not applicable' },
+    { name: 'a larger share allowed', snapshot: withSizes(50, 100), thresholds: { maxSmallFraction: 0.5 } },
+    {
+      name: 'no segment whose size a server reported',
+      snapshot: withSizes(0, 0, 'no server reported the size of 3 of 3 segments'),
+      entities: ['t_OFFLINE'],
+      couldNotEvaluate: true,
+    },
+    { name: 'a few sizes missing that cannot make too many small', snapshot: withSizes(20, 95, 'are missing', 100) },
+    {
+      name: 'so many sizes missing that too many segments may be small',
+      snapshot: withSizes(20, 94, 'are missing', 100),
+      entities: ['t_OFFLINE'],
+      couldNotEvaluate: true,
+    },
+    {
+      name: 'some sizes missing and too many small among the rest',
+      snapshot: withSizes(2, 4, 'sizes are missing'),
+      entities: ['t_OFFLINE'],
+      finding: 'sizes are missing',
+    },
+  ],
   {
-    name: 'no segment whose size a server reported',
-    snapshot: withSizes(0, 0, 'no server reported the size of 3 of 3 segments'),
-    entities: ['t_OFFLINE'],
-    couldNotEvaluate: true,
+    streams: ['ev_REALTIME', 'up_REALTIME'],
+    databases: TABLES_OF_DATABASES.filter((name) => name !== 'orders_OFFLINE'),
   },
-  { name: 'a few sizes missing that cannot make too many small', snapshot: withSizes(20, 95, 'are missing', 100) },
-  {
-    name: 'so many sizes missing that too many segments may be small',
-    snapshot: withSizes(20, 94, 'are missing', 100),
-    entities: ['t_OFFLINE'],
-    couldNotEvaluate: true,
-  },
-  {
-    name: 'some sizes missing and too many small among the rest',
-    snapshot: withSizes(2, 4, 'sizes are missing'),
-    entities: ['t_OFFLINE'],
-    finding: 'sizes are missing',
-  },
-]);
+);
 
 const outOfOrder = (count: number, config = {}) =>
   snapshot([
@@ -198,22 +205,26 @@ const outOfOrder = (count: number, config = {}) =>
     }),
   ]);
 
-cases('SEGMENTS_TIME_PARTITION_CHECK', [
-  { name: 'all in order', snapshot: outOfOrder(0) },
-  { name: 'one that ends before its predecessor', snapshot: outOfOrder(1), entities: ['t_OFFLINE'], finding: 't_3' },
-  {
-    name: 'a table without a time column',
-    snapshot: outOfOrder(1, { timeColumn: undefined }),
-    message: 'not applicable',
-  },
-  { name: 'a dimension table', snapshot: outOfOrder(1, { isDimension: true }) },
-  {
-    name: 'metadata that could not be read',
-    snapshot: snapshot([table('t_OFFLINE', { segments: readFailed('no') })]),
-    entities: ['t_OFFLINE'],
-    couldNotEvaluate: true,
-  },
-]);
+cases(
+  'SEGMENTS_TIME_PARTITION_CHECK',
+  [
+    { name: 'all in order', snapshot: outOfOrder(0) },
+    { name: 'one that ends before its predecessor', snapshot: outOfOrder(1), entities: ['t_OFFLINE'], finding: 't_3' },
+    {
+      name: 'a table without a time column',
+      snapshot: outOfOrder(1, { timeColumn: undefined }),
+      message: 'not applicable',
+    },
+    { name: 'a dimension table', snapshot: outOfOrder(1, { isDimension: true }) },
+    {
+      name: 'metadata that could not be read',
+      snapshot: snapshot([table('t_OFFLINE', { segments: readFailed('no') })]),
+      entities: ['t_OFFLINE'],
+      couldNotEvaluate: true,
+    },
+  ],
+  { streams: ['ev_REALTIME', 'up_REALTIME'] },
+);
 
 const orphaned = (unassigned: number, withoutMetadata: number) =>
   snapshot([

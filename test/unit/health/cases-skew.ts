@@ -1,6 +1,6 @@
 import { readFailed, readOk } from '../../../src/health/snapshot.ts';
 import { assignment, controller, server, sizes, snapshot, table } from '../../builders/snapshot.ts';
-import { cases, checkCases } from './check-cases.ts';
+import { cases } from './check-cases.ts';
 
 const names = (count: number) => Array.from({ length: count }, (_, i) => `Server_s${i}_8098`);
 const servers = (count: number, more = {}) => ({ instances: readOk(names(count).map((name) => server(name, more))) });
@@ -139,7 +139,6 @@ const changed = (server_: number, segments: number, consuming_: number) =>
   separated({ [`Server_s${server_}_8098`]: [segments, consuming_] });
 
 cases('SEGMENT_SKEW_HEALTH_CHECK', [
-  ...(checkCases.get('SEGMENT_SKEW_HEALTH_CHECK') ?? []),
   { name: 'servers of different groups', snapshot: separated() },
   {
     name: 'a server of the group for completed segments',
@@ -163,7 +162,6 @@ cases('SEGMENT_SKEW_HEALTH_CHECK', [
 ]);
 
 cases('CONSUMING_PARTITION_SKEW_HEALTH_CHECK', [
-  ...(checkCases.get('CONSUMING_PARTITION_SKEW_HEALTH_CHECK') ?? []),
   { name: 'servers for completed segments only, which consume nothing', snapshot: separated() },
   { name: 'one consuming server with more', snapshot: changed(0, 20, 20), entities: ['t_REALTIME'] },
   {
@@ -224,7 +222,6 @@ cases('TABLE_SKEW_CHECK', [
 ]);
 
 cases('CLUSTER_LEVEL_SEGMENT_SKEW_CHECK', [
-  ...(checkCases.get('CLUSTER_LEVEL_SEGMENT_SKEW_CHECK') ?? []),
   { name: 'exactly 50 % above the average', snapshot: spread([30, 20, 10], 60) },
   { name: 'one more', snapshot: spread([31, 20, 9], 60), entities: ['Server_s0_8098'] },
   { name: 'few segments are judged as well', snapshot: spread([3, 0, 0], 3), entities: ['Server_s0_8098'] },
@@ -242,7 +239,6 @@ cases('CLUSTER_LEVEL_SEGMENT_SKEW_CHECK', [
 ]);
 
 cases('CLUSTER_LEVEL_CONSUMING_PARTITION_SKEW_CHECK', [
-  ...(checkCases.get('CLUSTER_LEVEL_CONSUMING_PARTITION_SKEW_CHECK') ?? []),
   { name: 'exactly 50 % above the average', snapshot: consumingTable([6, 4, 2], 12) },
   { name: 'one more', snapshot: consumingTable([7, 4, 1], 12), entities: ['Server_s0_8098'] },
   {
@@ -272,7 +268,6 @@ const bytesOn = (counts: readonly number[], more = {}) =>
 
 // For n − 1 zeros and one other value the coefficient is √n, independent of the value.
 cases('DATA_SIZE_SKEW_CHECK', [
-  ...(checkCases.get('DATA_SIZE_SKEW_CHECK') ?? []),
   { name: 'a skew of 1.73', snapshot: bytesOn([9, 0, 0]) },
   { name: 'a skew of exactly 2', snapshot: bytesOn([9, 0, 0, 0]) },
   { name: 'a skew of 2.24', snapshot: bytesOn([9, 0, 0, 0, 0]), entities: ['Server_s0_8098'], finding: '2.24' },

@@ -153,67 +153,71 @@ cases('UPSERT_PK_SKEW_PER_PARTITION_CHECK', [
 const preloaded = (config: Partial<TableConfig>, cluster: Readonly<Record<string, string>> = {}) =>
   snapshot([table('t_REALTIME', { config })], { clusterConfig: readOk(cluster) });
 
-cases('PREBUILT_SNAPSHOT_CHECK', [
-  { name: 'no such table', snapshot: preloaded({}), message: 'no enabled upsert' },
-  { name: 'an upsert table with both', snapshot: preloaded({ upsert: true, snapshot: 'on', preload: 'on' }) },
-  {
-    name: 'without preload',
-    snapshot: preloaded({ upsert: true, snapshot: 'on', preload: 'off' }),
-    entities: ['t_REALTIME'],
-    finding: 'preload of the table is off',
-  },
-  {
-    name: 'without snapshot',
-    snapshot: preloaded({ upsert: true, snapshot: 'off', preload: 'on' }),
-    entities: ['t_REALTIME'],
-    finding: 'snapshot of the table is off',
-  },
-  {
-    name: 'with neither',
-    snapshot: preloaded({ upsert: true }),
-    entities: ['t_REALTIME'],
-    finding: 'snapshot and preload of the table are off',
-  },
-  {
-    name: 'with neither where the cluster has the feature',
-    snapshot: preloaded({ upsert: true }, { 'pinot.upsert.prebuilt.snapshot.enabled': 'true' }),
-  },
-  {
-    name: 'with neither where the cluster has it by another name',
-    snapshot: preloaded({ upsert: true }, { 'our.snapshots': 'true' }),
-    prebuiltSnapshotProperty: 'our.snapshots',
-  },
-  {
-    name: 'with neither where the feature goes by another name than it should',
-    snapshot: preloaded({ upsert: true }, { 'pinot.upsert.prebuilt.snapshot.enabled': 'true' }),
-    prebuiltSnapshotProperty: 'our.snapshots',
-    entities: ['t_REALTIME'],
-    finding: 'the cluster property `our.snapshots` is not `true`',
-  },
-  {
-    name: 'by the defaults of the servers',
-    snapshot: preloaded(
-      { upsert: true },
-      {
-        'pinot.server.instance.upsert.default.enable.snapshot': 'true',
-        'pinot.server.instance.upsert.default.enable.preload': 'true',
-      },
-    ),
-  },
-  {
-    name: 'off in the table though on by default',
-    snapshot: preloaded(
-      { upsert: true, preload: 'off', snapshot: 'on' },
-      { 'pinot.server.instance.upsert.default.enable.preload': 'true' },
-    ),
-    entities: ['t_REALTIME'],
-  },
-  { name: 'a deduplication table with preload', snapshot: preloaded({ dedup: true, preload: 'on' }) },
-  { name: 'a deduplication table without', snapshot: preloaded({ dedup: true }), entities: ['t_REALTIME'] },
-  {
-    name: 'a configuration that could not be read',
-    snapshot: snapshot([table('t_REALTIME', { config: { upsert: true } })], { clusterConfig: readFailed('no') }),
-    entities: ['pinot'],
-    couldNotEvaluate: true,
-  },
-]);
+cases(
+  'PREBUILT_SNAPSHOT_CHECK',
+  [
+    { name: 'no such table', snapshot: preloaded({}), message: 'no enabled upsert' },
+    { name: 'an upsert table with both', snapshot: preloaded({ upsert: true, snapshot: 'on', preload: 'on' }) },
+    {
+      name: 'without preload',
+      snapshot: preloaded({ upsert: true, snapshot: 'on', preload: 'off' }),
+      entities: ['t_REALTIME'],
+      finding: 'preload of the table is off',
+    },
+    {
+      name: 'without snapshot',
+      snapshot: preloaded({ upsert: true, snapshot: 'off', preload: 'on' }),
+      entities: ['t_REALTIME'],
+      finding: 'snapshot of the table is off',
+    },
+    {
+      name: 'with neither',
+      snapshot: preloaded({ upsert: true }),
+      entities: ['t_REALTIME'],
+      finding: 'snapshot and preload of the table are off',
+    },
+    {
+      name: 'with neither where the cluster has the feature',
+      snapshot: preloaded({ upsert: true }, { 'pinot.upsert.prebuilt.snapshot.enabled': 'true' }),
+    },
+    {
+      name: 'with neither where the cluster has it by another name',
+      snapshot: preloaded({ upsert: true }, { 'our.snapshots': 'true' }),
+      prebuiltSnapshotProperty: 'our.snapshots',
+    },
+    {
+      name: 'with neither where the feature goes by another name than it should',
+      snapshot: preloaded({ upsert: true }, { 'pinot.upsert.prebuilt.snapshot.enabled': 'true' }),
+      prebuiltSnapshotProperty: 'our.snapshots',
+      entities: ['t_REALTIME'],
+      finding: 'the cluster property `our.snapshots` is not `true`',
+    },
+    {
+      name: 'by the defaults of the servers',
+      snapshot: preloaded(
+        { upsert: true },
+        {
+          'pinot.server.instance.upsert.default.enable.snapshot': 'true',
+          'pinot.server.instance.upsert.default.enable.preload': 'true',
+        },
+      ),
+    },
+    {
+      name: 'off in the table though on by default',
+      snapshot: preloaded(
+        { upsert: true, preload: 'off', snapshot: 'on' },
+        { 'pinot.server.instance.upsert.default.enable.preload': 'true' },
+      ),
+      entities: ['t_REALTIME'],
+    },
+    { name: 'a deduplication table with preload', snapshot: preloaded({ dedup: true, preload: 'on' }) },
+    { name: 'a deduplication table without', snapshot: preloaded({ dedup: true }), entities: ['t_REALTIME'] },
+    {
+      name: 'a configuration that could not be read',
+      snapshot: snapshot([table('t_REALTIME', { config: { upsert: true } })], { clusterConfig: readFailed('no') }),
+      entities: ['pinot'],
+      couldNotEvaluate: true,
+    },
+  ],
+  { streams: ['dd_REALTIME', 'up_REALTIME'] },
+);

@@ -1,3 +1,4 @@
+import { globSync } from 'node:fs';
 import { findCheck } from '../../../src/health/catalogue.ts';
 import type { CheckOutcome, Thresholds } from '../../../src/health/check.ts';
 import { evaluateCheck } from '../../../src/health/evaluation.ts';
@@ -36,7 +37,29 @@ export function evaluate(
 
 /** The cases of all checks by name; a test asserts that every check has some. */
 export const checkCases = new Map<string, readonly Case[]>();
+/** What a check finds on recorded clusters: the entities of its findings. It passes on a cluster that is absent. */
+export interface Recorded {
+  /** Clusters of Pinot 0.11 and 1.5.1 with three realtime tables and one offline table: test/unit/health/recorded.test.ts. */
+  readonly streams?: readonly string[];
+  /** A cluster of Pinot 1.5.1 with offline tables in two databases: test/unit/pinot/recorded/health.test.ts. */
+  readonly databases?: readonly string[];
+}
+export const recordedFindings = new Map<string, Recorded>();
 
-export function cases(check: string, rows: readonly Case[]): void {
-  checkCases.set(check, rows);
+/** The tables of the cluster `databases`. */
+export const TABLES_OF_DATABASES: readonly string[] = [
+  ...['customers_OFFLINE', 'log_a_OFFLINE', 'log_b_OFFLINE', 'orders_OFFLINE'],
+  ...['sales.customers_OFFLINE', 'sales.deals_OFFLINE', 'types_OFFLINE'],
+];
+
+/** Adds cases of a check. */
+export function cases(check: string, rows: readonly Case[], recorded?: Recorded): void {
+  checkCases.set(check, [...(checkCases.get(check) ?? []), ...rows]);
+  if (recorded !== undefined) recordedFindings.set(check, recorded);
+}
+
+/** Loads the cases of all files. */
+export async function loadCases(): Promise<void> {
+  const files = globSync('cases-*.ts', { cwd: import.meta.dirname }).toSorted();
+  for (const file of files) await import(`./cases-${file.slice('cases-'.length, -'.ts'.length)}.ts`);
 }

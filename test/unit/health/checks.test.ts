@@ -1,19 +1,14 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { MAX_CHECKS } from '../../../src/resources/cluster-health-report.ts';
-import { CATALOGUE, originOf } from '../../../src/health/catalogue.ts';
+import { MAX_CHECKS, SEVERITIES } from '../../../src/resources/cluster-health-report.ts';
+import { CATALOGUE, findCheck, originOf } from '../../../src/health/catalogue.ts';
 import { MAX_FINDINGS, MAX_INDEXED_FINDINGS } from '../../../src/health/check.ts';
 import { readFailed, type ClusterSnapshot } from '../../../src/health/snapshot.ts';
 import { snapshot, table } from '../../builders/snapshot.ts';
-import './cases-ingestion.ts';
-import './cases-placement.ts';
-import './cases-segments.ts';
-import './cases-servers.ts';
-import './cases-skew.ts';
-import './cases-tables.ts';
-import './cases-upsert.ts';
-import { checkCases, evaluate } from './check-cases.ts';
+import { checkCases, evaluate, loadCases } from './check-cases.ts';
+
+await loadCases();
 
 const CHECKS = join(import.meta.dirname, '../../../src/health/checks');
 
@@ -27,6 +22,8 @@ describe.each([...checkCases])('%s', (check, rows) => {
     expect(outcome.couldNotEvaluate).toBe(row.couldNotEvaluate ?? false);
     if (row.couldNotEvaluate) expect(outcome.message).toMatch(/^could not evaluate/u);
     if (row.severities !== undefined) expect(outcome.findings.map(({ severity }) => severity)).toEqual(row.severities);
+    const { severity: own, otherSeverity } = findCheck(check)!;
+    for (const { severity = own } of outcome.findings) expect([own, otherSeverity]).toContain(severity);
     if (row.message !== undefined) expect(outcome.message).toContain(row.message);
     if (row.finding !== undefined) expect(outcome.findings[0]?.message).toContain(row.finding);
   });
@@ -74,6 +71,7 @@ describe('the catalogue', () => {
       'SEGMENTS_TIME_PARTITION_CHECK',
     ];
     const names = CATALOGUE.map(({ name }) => name);
+    expect(CATALOGUE.flatMap((check) => check.specified ?? [])).toEqual(specified.map((_, i) => i + 1));
     expect(names.filter((name) => originOf(name) === 'specification')).toEqual(specified);
     expect(names.slice(0, specified.length)).toEqual(specified);
     expect(new Set(names).size).toBe(names.length);
@@ -89,6 +87,21 @@ describe('the catalogue', () => {
           .replaceAll('_', '-')}.ts`,
     );
     expect(files.map(({ name }) => name).toSorted()).toEqual(expected.toSorted());
+  });
+
+  it('has extensions in the order of severity and name', () => {
+    const extensions = CATALOGUE.filter(({ name }) => originOf(name) === 'extension');
+    const keys = extensions.map(({ severity, name }) => `${SEVERITIES.indexOf(severity)} ${name}`);
+    expect(keys.length).toBeGreaterThan(0);
+    expect(keys).toEqual(keys.toSorted());
+  });
+
+  it('has a second severity only for an alert that is critical in one case', () => {
+    for (const { severity, otherSeverity } of CATALOGUE) {
+      if (otherSeverity === undefined) continue;
+      expect(new Set([severity, otherSeverity]).size).toBe(2);
+      expect([severity, otherSeverity]).toContain('critical');
+    }
   });
 
   it('has cases for every check', () => {

@@ -9,16 +9,11 @@ import { resolveSettings } from '../../../src/health/settings.ts';
 import { readOk, type ClusterSnapshot, type TableSnapshot } from '../../../src/health/snapshot.ts';
 import { snapshot, table } from '../../builders/snapshot.ts';
 import { readRecording, ReplayEngine } from '../../support/replay-engine.ts';
-import './cases-ingestion.ts';
-import './cases-placement.ts';
-import './cases-segments.ts';
-import './cases-servers.ts';
-import './cases-skew.ts';
-import './cases-tables.ts';
-import './cases-upsert.ts';
-import { checkCases, NOW } from './check-cases.ts';
+import { checkCases, loadCases, NOW } from './check-cases.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
+
+await loadCases();
 
 /** The location of each part in the snapshot. */
 const CLUSTER_PARTS: Partial<Record<Need, keyof ClusterSnapshot>> = {
