@@ -35,3 +35,14 @@ export class QueryError extends Error {
 export function damaged(reason: string): QueryError {
   return new QueryError('damaged', `the stored result is damaged: ${reason}. Run the query again`);
 }
+
+/** True if a stored result cannot be read. */
+export function isDamaged(error: unknown): error is QueryError {
+  return error instanceof QueryError && error.code === 'damaged';
+}
+
+/** @param requestId as the client sent it */
+export function notFound(requestId: string): QueryError {
+  const shown = requestId.length > 64 ? `${requestId.slice(0, 64)}…` : requestId;
+  return new QueryError('not-found', `no query results for \`${shown}\`: never stored, expired, or deleted`);
+}

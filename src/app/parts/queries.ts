@@ -12,7 +12,7 @@ import { resultCleanerMetrics, resultCleanerTask } from '../../operator/result-c
 import { systemClock } from '../../platform/clock.ts';
 import { gatewaysOfList, gatewaysOfService } from '../../results/peers/discovery.ts';
 import { createGatewayClient } from '../../results/peers/gateway-client.ts';
-import type { GatewayIdentity } from '../../results/paginated-queries.ts';
+import type { GatewayIdentity } from '../../results/options.ts';
 import type { GatewayAddress } from '../../results/peers/peers.ts';
 import type { Boot } from './boot.ts';
 import { mapped, paginationSettings } from './pagination.ts';

@@ -1,5 +1,5 @@
 import type { MonotonicClock } from '../../platform/clock.ts';
-import type { GatewayIdentity } from '../paginated-queries.ts';
+import type { GatewayIdentity } from '../options.ts';
 import { holderOf, holderTag, isRequestId } from '../request-id.ts';
 
 /** Marks a request from one gateway to another: the receiver must not forward it again. */

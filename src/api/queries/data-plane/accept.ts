@@ -1,7 +1,7 @@
 import { tableResource } from '../../../access/policy/srn.ts';
 import type { TableName } from '../../../pinot/table-name.ts';
 import type { EngineEndpoint, EngineResponse } from '../../../pinot/types.ts';
-import type { Submitted } from '../../../results/paginated-queries.ts';
+import type { Submitted } from '../../../results/submissions.ts';
 import type { AsyncQuery, RunEnd, RunHandle } from '../../../results/runs/run.ts';
 import { decoded, type EngineAnswer } from '../../../results/submit.ts';
 import { knownError } from '../../server/app-errors.ts';

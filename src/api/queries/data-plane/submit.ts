@@ -1,7 +1,7 @@
 import { requestPieces } from '../../../pinot/pieces.ts';
 import type { TableName } from '../../../pinot/table-name.ts';
 import type { EngineEndpoint, EngineResponse } from '../../../pinot/types.ts';
-import type { QueryOrigin, Submitted } from '../../../results/paginated-queries.ts';
+import type { QueryOrigin, Submitted } from '../../../results/submissions.ts';
 import type { ResultRecord } from '../../../results/result-store.ts';
 import type { RawField } from '../../../results/scanner/fields.ts';
 import type { SubmissionHooks } from '../../../results/submit.ts';
