@@ -1,4 +1,4 @@
-import type { Columns } from '../export/arrow.ts';
+import type { Columns } from '../export/columns/batches.ts';
 import { convertRows, type Export } from '../export/export.ts';
 import type { ExportFormat } from '../export/format.ts';
 import type { Page, PageRequest } from '../page.ts';

@@ -1,19 +1,24 @@
-import { textOf } from './raw-values.ts';
+import {
+  afterBrackets,
+  afterLiteral,
+  afterSpace,
+  afterString,
+  BACKSLASH,
+  CLOSE_ARRAY,
+  COMMA,
+  LETTER_N,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+  textAt,
+  textOf,
+} from './json-bytes.ts';
 
 const LINE_END = '\r\n';
 const NEEDS_QUOTES = /[",\r\n]/;
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
-const SPACE = 0x20;
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const OPEN_ARRAY = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_ARRAY = 0x5d;
-const LETTER_N = 0x6e;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
 
 /** Bytes that a value of the usual forms may grow by: two quotes. */
 const ROOM = 4;
@@ -102,8 +107,7 @@ class Converter {
       this.#copyQuoted(from, end);
       return end;
     }
-    let end = from;
-    for (let byte = first ?? 0; byte > SPACE && byte !== COMMA && byte !== CLOSE_ARRAY; byte = bytes[end] ?? 0) end++;
+    const end = afterLiteral(bytes, from);
     if (first !== LETTER_N) this.#copy(from, end);
     return end;
   }
@@ -174,33 +178,4 @@ class Converter {
 function hasSpecial(bytes: Uint8Array, from: number, end: number): boolean {
   for (let at = from; at < end; at++) if (bytes[at] === QUOTE || bytes[at] === COMMA) return true;
   return false;
-}
-
-function textAt(bytes: Uint8Array, from: number, end: number): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset + from, end - from).toString();
-}
-
-/** Offset of the first byte that is not white space; a line feed ends a row. */
-function afterSpace(bytes: Uint8Array, from: number): number {
-  let at = from;
-  while (bytes[at] === SPACE || bytes[at] === 0x09) at++;
-  return at;
-}
-
-/** Offset after the closing quote. */
-function afterString(bytes: Uint8Array, from: number): number {
-  let at = from + 1;
-  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
-  return at + 1;
-}
-
-function afterBrackets(bytes: Uint8Array, from: number): number {
-  let depth = 0;
-  for (let at = from; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (byte === QUOTE) at = afterString(bytes, at) - 1;
-    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) depth++;
-    else if ((byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) && --depth === 0) return at + 1;
-  }
-  return bytes.length;
 }

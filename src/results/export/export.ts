@@ -4,12 +4,12 @@ import { type IndexedReader, streamRows } from '../checksums.ts';
 import { QueryError } from '../errors.ts';
 import { type PageRequest, rowRange, rowsOf } from '../page.ts';
 import type { ResultReader } from '../result-store.ts';
-import { arrowStream, type Columns } from './arrow.ts';
-
+import { arrowStream } from './arrow.ts';
+import type { Columns } from './columns/batches.ts';
 import { csvHeader, csvRows } from './csv.ts';
 import { CsvLayout } from './csv-layout.ts';
 import type { ExportFormat } from './format.ts';
-import { completeLines, jsonLines, rowTexts } from './json-lines.ts';
+import { completeLines, jsonLines } from './json-lines.ts';
 
 /** Rows of a result, ready to be sent. */
 export interface Export {
@@ -58,7 +58,7 @@ export function convertRows(
   rows: AsyncIterable<Uint8Array>,
 ): AsyncIterable<Uint8Array> {
   const lines = jsonLines(rows);
-  if (format === 'arrow') return inTurns(arrowStream(columns, rowTexts(lines)));
+  if (format === 'arrow') return inTurns(arrowStream(columns, completeLines(lines)));
   return inTurns(format === 'csv' ? csvOf(columns, completeLines(lines)) : ended(lines));
 }
 

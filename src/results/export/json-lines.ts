@@ -47,24 +47,24 @@ function replaceLineBreaks(bytes: Buffer): void {
   }
 }
 
-/** Joins JSON lines to pieces of complete lines, without the last line feed. @param lines from `jsonLines` */
+/**
+ * Splits JSON lines into pieces of complete lines, each without its last line feed. Only a line that two pieces contain is copied.
+ * @param lines from `jsonLines`
+ */
 export async function* completeLines(lines: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   /** The beginning of a row whose end has not arrived. */
   let rest: Buffer[] = [];
   for await (const bytes of lines) {
-    const end = bytes.lastIndexOf(LINE_FEED);
-    if (end < 0) {
+    const first = bytes.indexOf(LINE_FEED);
+    if (first < 0) {
       rest.push(bytes);
       continue;
     }
-    yield Buffer.concat([...rest, bytes.subarray(0, end)]);
-    rest = [bytes.subarray(end + 1)];
+    const last = bytes.lastIndexOf(LINE_FEED);
+    yield Buffer.concat([...rest, bytes.subarray(0, first)]);
+    if (first < last) yield bytes.subarray(first + 1, last);
+    rest = [bytes.subarray(last + 1)];
   }
   const last = Buffer.concat(rest);
   if (last.length > 0) yield last;
-}
-
-/** Decodes JSON lines to lists of rows, each row the text of a JSON array. @param lines from `jsonLines` */
-export async function* rowTexts(lines: AsyncIterable<Buffer>): AsyncIterable<readonly string[]> {
-  for await (const bytes of completeLines(lines)) yield bytes.toString().split('\n');
 }

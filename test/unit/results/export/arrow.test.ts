@@ -1,6 +1,8 @@
-import { tableFromIPC } from 'apache-arrow';
+import { type Table, tableFromIPC } from 'apache-arrow';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { arrowStream } from '../../../../src/results/export/arrow.ts';
+import { COLUMN_TYPES, columnValues, type ColumnType, fitting, rowsOf } from './columns.ts';
 
 const TEXTS = [
   '',
@@ -17,13 +19,30 @@ const TEXTS = [
   null,
 ];
 
-async function read(batches: readonly (readonly string[])[]): Promise<unknown[]> {
-  async function* rows(): AsyncIterable<readonly string[]> {
-    yield* batches;
+async function table(types: readonly string[], pieces: readonly string[]): Promise<Table> {
+  async function* lines(): AsyncIterable<Uint8Array> {
+    for (const piece of pieces) yield Buffer.from(piece);
   }
-  const columns = { columnNames: ['text'], columnDataTypes: ['STRING'] };
-  const table = tableFromIPC(arrowStream(columns, rows()));
-  return [...((await table).getChild('text') ?? [])];
+  const columns = { columnNames: types.map((_, i) => `c${i}`), columnDataTypes: types };
+  return tableFromIPC(arrowStream(columns, lines()));
+}
+
+/** The values of the only column. @param pieces the rows of each piece */
+async function read(pieces: readonly (readonly string[])[], type = 'STRING'): Promise<unknown[]> {
+  return values(
+    await table(
+      [type],
+      pieces.map((rows) => rows.join('\n')),
+    ),
+    0,
+  );
+}
+
+/** Lists and bytes as plain arrays. */
+function values(from: Table, column: number): unknown[] {
+  const plain = (value: unknown): unknown =>
+    value !== null && typeof value === 'object' ? [...(value as Iterable<unknown>)].map(plain) : value;
+  return [...(from.getChildAt(column) ?? [])].map(plain);
 }
 
 describe('texts in Arrow', () => {
@@ -46,5 +65,77 @@ describe('texts in Arrow', () => {
   it('are empty columns without rows', async () => {
     expect(await read([])).toEqual([]);
     expect(await read([['[null]']])).toEqual([null]);
+  });
+
+  it('are JSON for values of other types', async () => {
+    expect(await read([['[1.50]', '[true]', '[{"a": [1, "]"]}]', '["\\u0000"]']])).toEqual([
+      '1.50',
+      'true',
+      '{"a": [1, "]"]}',
+      '\0',
+    ]);
+  });
+});
+
+describe('values in Arrow', () => {
+  const column = fc.constantFrom(...COLUMN_TYPES);
+
+  it('are exactly those of the rows, for each type', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(column, { minLength: 1, maxLength: 4 }).chain((types) => fc.tuple(fc.constant(types), rowsOf(types))),
+        fc.boolean(),
+        fc.integer({ min: 1, max: 5 }),
+        async ([types, rows], isSpaced, perPiece) => {
+          const texts = rows.map((row) => (isSpaced ? ` [ ${row.join(' ,\t')} ] ` : `[${row.join(',')}]`));
+          const pieces = texts.flatMap((_, i) => (i % perPiece === 0 ? [texts.slice(i, i + perPiece).join('\n')] : []));
+          const found = await table(types, pieces);
+          for (const [i, type] of types.entries()) {
+            expect(values(found, i)).toEqual(rows.map((row) => columnValues(type as ColumnType, row[i] as string)));
+          }
+        },
+      ),
+    );
+  });
+
+  it.each(fitting())('%s: %s', async (type, raw) => {
+    expect(await read([[`[${raw}]`]], type)).toEqual([columnValues(type, raw)]);
+  });
+
+  it.each([
+    ['INT', '2147483648'],
+    ['INT', '1.5'],
+    ['INT', '""'],
+    ['INT', 'true'],
+    ['LONG', '9223372036854775808'],
+    ['LONG', '-9223372036854775809'],
+    ['LONG', '99999999999999999999'],
+    ['LONG', '1e3'],
+    ['LONG', '1.0'],
+    ['LONG', '"0x10"'],
+    ['DOUBLE', '"nan"'],
+    ['DOUBLE', '" 1"'],
+    ['DOUBLE', '[1]'],
+    ['BOOLEAN', '1'],
+    ['BOOLEAN', '"True"'],
+    ['BYTES', '"0g"'],
+    ['BYTES', '"012"'],
+    ['INT_ARRAY', '1'],
+    ['INT_ARRAY', '[1,"a"]'],
+    ['STRING_ARRAY', '"a"'],
+  ])('of %s are not %s', async (type, raw) => {
+    await expect(read([['[null]', `[${raw}]`]], type)).rejects.toThrow(
+      'row 1 of the result has a value in column 0 that is not of its type',
+    );
+  });
+
+  it.each([
+    ['[]', 0],
+    ['[1]', 1],
+    ['[1, "a]" ,[2,3]]', 3],
+  ])('are not those of a row with another number of them: %s', async (row, count) => {
+    await expect(table(['STRING', 'STRING'], ['["a","b"]', row])).rejects.toThrow(
+      `row 1 of the result has ${count} values`,
+    );
   });
 });

@@ -1,0 +1,155 @@
+import {
+  afterString,
+  afterValue,
+  BACKSLASH,
+  OPEN_ARRAY,
+  QUOTE,
+  afterSpace,
+  CLOSE_ARRAY,
+  COMMA,
+  textAt,
+  textOf,
+} from '../json-bytes.ts';
+import { Column, firstOf, grown, notOfType } from './column.ts';
+
+/** A loop is faster than a call for the few bytes of most values. */
+const MAX_LOOP_BYTES = 48;
+/** UTF-8 uses at most this many bytes for one UTF-16 code unit. */
+const MAX_UTF8_BYTES = 3;
+const HEX = /^(?:[\da-f]{2})*$/i;
+
+/** Values of different lengths, one after the other in one buffer. */
+abstract class BufferColumn extends Column {
+  /** Where each value begins in `data`, and where the last one ends. */
+  offsets = firstOf((length) => new Int32Array(length + 1));
+  data = firstOf((length) => Buffer.allocUnsafeSlow(length));
+
+  protected override setNull(i: number): void {
+    this.offsets[i + 1] = this.offsets[i] as number;
+  }
+
+  protected reserve(capacity: number): void {
+    this.offsets = grown(this.offsets, (length) => new Int32Array(length), capacity + 1);
+  }
+
+  /** @returns where value `i` begins */
+  protected reserveBytes(i: number, more: number): number {
+    const at = this.offsets[i] as number;
+    if (at + more > this.data.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.data.length, at + more));
+      this.data.copy(larger, 0, 0, at);
+      this.data = larger;
+    }
+    return at;
+  }
+}
+
+/** Texts; values of other types as they are written in JSON. */
+export class TextColumn extends BufferColumn {
+  protected set(i: number, bytes: Uint8Array, at: number): number {
+    if (bytes[at] !== QUOTE) {
+      const end = afterValue(bytes, at);
+      this.#copy(i, bytes, at, end);
+      return end;
+    }
+    let end = at + 1;
+    for (let byte = bytes[end]; byte !== QUOTE; byte = bytes[++end]) {
+      if (byte === BACKSLASH) return this.#setEscaped(i, bytes, at);
+      if (byte === undefined) throw notOfType();
+    }
+    this.#copy(i, bytes, at + 1, end);
+    return end + 1;
+  }
+
+  #setEscaped(i: number, bytes: Uint8Array, at: number): number {
+    const end = afterString(bytes, at);
+    const text = textOf(textAt(bytes, at, end));
+    const to = this.reserveBytes(i, text.length * MAX_UTF8_BYTES);
+    this.offsets[i + 1] = to + this.data.write(text, to);
+    return end;
+  }
+
+  // oxlint-disable-next-line max-params -- called for each text
+  #copy(i: number, bytes: Uint8Array, from: number, end: number): void {
+    const length = end - from;
+    let to = this.reserveBytes(i, length);
+    this.offsets[i + 1] = to + length;
+    if (length > MAX_LOOP_BYTES) {
+      this.data.set(bytes.subarray(from, end), to);
+      return;
+    }
+    const { data } = this;
+    for (let at = from; at < end; at++) data[to++] = bytes[at] as number;
+  }
+}
+
+/** Bytes, which the engine writes in hexadecimal digits. */
+export class BytesColumn extends BufferColumn {
+  protected set(i: number, bytes: Uint8Array, at: number): number {
+    const end = afterValue(bytes, at);
+    const text = textOf(textAt(bytes, at, end));
+    if (!HEX.test(text)) throw notOfType();
+    const to = this.reserveBytes(i, text.length >> 1);
+    this.offsets[i + 1] = to + this.data.write(text, to, 'hex');
+    return end;
+  }
+}
+
+export class BooleanColumn extends Column {
+  /** A bit for each value, the lowest one first. */
+  bits = firstOf((length) => new Uint8Array(length >> 3));
+
+  protected set(i: number, bytes: Uint8Array, at: number): number {
+    const end = afterValue(bytes, at);
+    const text = textOf(textAt(bytes, at, end));
+    if (text !== 'true' && text !== 'false') throw notOfType();
+    if (text === 'true') this.bits[i >> 3] = (this.bits[i >> 3] as number) | (1 << (i & 7));
+    return end;
+  }
+
+  override clear(): void {
+    super.clear();
+    this.bits.fill(0);
+  }
+
+  protected reserve(capacity: number): void {
+    this.bits = grown(this.bits, (length) => new Uint8Array(length), capacity >> 3);
+  }
+}
+
+/** Values of a multi-value column. */
+export class ListColumn extends Column {
+  readonly items: Column;
+  /** The first item of each list, and the end of the last one. */
+  offsets = firstOf((length) => new Int32Array(length + 1));
+
+  constructor(items: Column) {
+    super();
+    this.items = items;
+  }
+
+  protected set(i: number, bytes: Uint8Array, from: number): number {
+    if (bytes[from] !== OPEN_ARRAY) throw notOfType();
+    let at = afterSpace(bytes, from + 1);
+    while (bytes[at] !== CLOSE_ARRAY) {
+      at = afterSpace(bytes, this.items.append(bytes, at));
+      if (bytes[at] === COMMA) at = afterSpace(bytes, at + 1);
+      else if (bytes[at] !== CLOSE_ARRAY) throw notOfType();
+    }
+    this.offsets[i + 1] = this.items.length;
+    return at + 1;
+  }
+
+  override clear(): void {
+    super.clear();
+    this.items.clear();
+  }
+
+  protected override setNull(i: number): void {
+    this.offsets[i + 1] = this.items.length;
+  }
+
+  protected reserve(capacity: number): void {
+    this.offsets = grown(this.offsets, (length) => new Int32Array(length), capacity + 1);
+  }
+}

@@ -1,0 +1,63 @@
+/** Bytes with a meaning in JSON. */
+export const SPACE = 0x20;
+export const QUOTE = 0x22;
+export const COMMA = 0x2c;
+export const MINUS = 0x2d;
+export const OPEN_ARRAY = 0x5b;
+export const BACKSLASH = 0x5c;
+export const CLOSE_ARRAY = 0x5d;
+export const LETTER_N = 0x6e;
+export const OPEN_OBJECT = 0x7b;
+export const CLOSE_OBJECT = 0x7d;
+const TAB = 0x09;
+
+/** Offset of the first byte that is not white space; a line feed ends a row. */
+export function afterSpace(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (bytes[at] === SPACE || bytes[at] === TAB) at++;
+  return at;
+}
+
+/** Offset after a value. @param from its first byte */
+export function afterValue(bytes: Uint8Array, from: number): number {
+  const first = bytes[from];
+  if (first === QUOTE) return afterString(bytes, from);
+  return first === OPEN_ARRAY || first === OPEN_OBJECT ? afterBrackets(bytes, from) : afterLiteral(bytes, from);
+}
+
+/** Offset after a number, `true`, `false` or `null`. */
+export function afterLiteral(bytes: Uint8Array, from: number): number {
+  let at = from;
+  for (let byte = bytes[at] ?? 0; byte > SPACE && byte !== COMMA && byte !== CLOSE_ARRAY; byte = bytes[at] ?? 0) at++;
+  return at;
+}
+
+/** Offset after the closing quote. */
+export function afterString(bytes: Uint8Array, from: number): number {
+  let at = from + 1;
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  return at + 1;
+}
+
+/** Offset after the bracket that closes the one at `from`. */
+export function afterBrackets(bytes: Uint8Array, from: number): number {
+  let depth = 0;
+  for (let at = from; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) at = afterString(bytes, at) - 1;
+    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) depth++;
+    else if ((byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) && --depth === 0) return at + 1;
+  }
+  return bytes.length;
+}
+
+/** The characters of some bytes. */
+export function textAt(bytes: Uint8Array, from: number, end: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + from, end - from).toString();
+}
+
+/** The text of a JSON string; other values as they are written. */
+export function textOf(raw: string): string {
+  if (raw.charCodeAt(0) !== QUOTE) return raw;
+  return raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1);
+}
