@@ -16,6 +16,7 @@ import {
 import { startControllers } from './parts/controllers.ts';
 import { composeRestApi } from './parts/rest-api.ts';
 import { serve } from './parts/serve.ts';
+import { ensureSessionKey } from './parts/session-key.ts';
 import { openTokenFile } from './parts/token-file.ts';
 import type { ServiceDefinition } from './service.ts';
 
@@ -41,6 +42,7 @@ async function compose(boot: Boot, context: CommandContext): Promise<number> {
     store,
     storeKind: 'folder',
     engine,
+    sessionKeyFile: await ensureSessionKey(dataDir),
     usageDocument: fileDocument(resolve(dataDir, 'access-usage.json')),
     before: [tokens],
     cleansResults: true,

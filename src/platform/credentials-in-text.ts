@@ -6,10 +6,14 @@ const JSON_WEB_TOKEN = /(?:(?<![\w-])|(?<=%[0-9A-Fa-f]{2}))eyJ[\w-]{8,}\.[\w-]{2
 /** Tokens of the first administrator of standalone: 32 random bytes. */
 const ADMINISTRATOR_TOKEN = /adm-[\w-]{43}/g;
 
-/** The text without the service tokens, tokens of the first administrator and JSON Web Tokens in it, such as one that was sent in place of a name. Linear in its length. */
+/** Sessions of the dashboard. */
+const SESSION = /v1:[\w-]{8}:[\w-]{48,}/g;
+
+/** The text without the service tokens, tokens of the first administrator, sessions and JSON Web Tokens in it, such as one that was sent in place of a name. Linear in its length. */
 export function withoutCredentials(text: string): string {
   return text
     .replace(SERVICE_TOKEN, 'svc-$1-[redacted]')
     .replace(ADMINISTRATOR_TOKEN, 'adm-[redacted]')
+    .replace(SESSION, '[redacted]')
     .replace(JSON_WEB_TOKEN, '[redacted]');
 }

@@ -6,8 +6,10 @@ import { StoreError } from './resource-store.ts';
 export const LEGACY_HASH_PART = 'service-token';
 /** Value of that label on Secrets with a service token (spec.secretName). */
 export const SERVICE_TOKEN_SECRET_PART = 'service-token-secret';
+/** Value of that label on the Secret with the keys of the dashboard sessions. */
+export const SESSION_KEY_PART = 'session-key';
 
-const SECRET_PARTS = [LEGACY_HASH_PART, SERVICE_TOKEN_SECRET_PART] as const;
+const SECRET_PARTS = [LEGACY_HASH_PART, SERVICE_TOKEN_SECRET_PART, SESSION_KEY_PART] as const;
 
 /** Whether the Secret is one of olap-warden's. */
 export function hasPartLabel({ metadata }: ResourceByKind['Secret']): boolean {

@@ -81,6 +81,10 @@ describe('signing in', () => {
     expect(held).toEqual(['', 0, 0]);
     const cookies = await page.context().cookies();
     expect(cookies).toMatchObject([{ httpOnly: true, sameSite: 'Strict' }]);
+    const session = cookies[0]?.value ?? '';
+    expect(session).not.toContain(gateway.token);
+    const asToken = { authorization: `Bearer ${session}` };
+    expect((await gateway.call('GET', '/api/v1/rbac-manager/whoami', undefined, asToken)).status).toBe(401);
     // The cookie alone is no credential: a page of another site could send it.
     const forged = await page.evaluate<number>("fetch('/api/v1/rbac-manager/whoami').then(({ status }) => status)");
     expect(forged).toBe(401);

@@ -184,6 +184,8 @@ readinessProbe: {httpGet: {path: /readyz, port: metrics}, periodSeconds: 2, time
 {{- $_ := set $settings "peers-service" (printf "%s-gateway-peers.%s:8080" (include "olap-warden.fullname" .) .Release.Namespace) -}}
 {{- $_ := set $settings "leader-lease" (printf "%s-operator" (include "olap-warden.fullname" .)) -}}
 {{- $_ := set $settings "usage-config-map" (printf "%s-access-usage" (include "olap-warden.fullname" .)) -}}
+{{- $_ := set $settings "session-key-secret" (printf "%s-session-key" (include "olap-warden.fullname" .)) -}}
+{{- $_ := set $settings "ui-session-key-file" "/var/run/secrets/olap-warden/session/keys" -}}
 {{- with .Values.engine.brokers }}{{ $_ := set $settings "brokers" . }}{{ end -}}
 {{- if .Values.engine.credentialSecret }}{{ $_ := set $settings "engine-credential-file" "/var/run/secrets/olap-warden/engine/authorization" }}{{ end -}}
 {{- with .Values.firstAdministrator }}{{ if .name }}{{ $_ := set $settings "admin-subject" (list (printf "%s:%s" .type .name)) }}{{ end }}{{ end -}}

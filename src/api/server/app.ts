@@ -31,6 +31,8 @@ import type { Listener } from './bounds/pipelining.ts';
 import { requestIdOf } from './request/request-id.ts';
 import { RequestLog } from './logs/request-log.ts';
 import { securityHeaders } from './security-headers.ts';
+import { processSessionKeys } from '../ui/session-keys.ts';
+import { Sessions } from '../ui/sessions.ts';
 
 /** Registers the routes of one API. */
 export type RegisterRoutes = (app: FastifyInstance) => Promise<void>;
@@ -41,6 +43,8 @@ export interface AppParts {
   readonly authenticator: Authenticator;
   /** Why access cannot be decided now; undefined while there is no reason. Requests with a credential then get 503. */
   readonly viewProblem?: () => string | undefined;
+  /** The sessions of the dashboard; by default with a key of this process. */
+  readonly sessions?: Sessions;
   readonly authorizer: Authorizer;
   /** The APIs, in order; each one gets its own fastify context. A catch-all route (`/*`) comes last. */
   readonly plugins: readonly RegisterRoutes[];
@@ -79,6 +83,7 @@ const MAX_EVENT_LOOP_DELAY_MS = 3000;
 /** Startup blocks the event loop as modules and resources are loaded. This does not indicate overload. */
 const STARTUP_MS = 5000;
 const REQUEST_TIMEOUT_MS = 300_000;
+const DEFAULT_SESSION_MS = 7 * 86_400_000;
 /** Longer than the idle time-out of common load balancers (60 s), so that they do not reuse a connection that is closing. */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
@@ -100,8 +105,11 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const server = { authorizer: parts.authorizer, audit: parts.audit ?? auditToLog(app, parts.logger) };
   app.decorate('authorizer', server.authorizer);
   app.decorate('audit', server.audit);
+  const sessions = parts.sessions ?? new Sessions({ keys: processSessionKeys(), maxAgeMs: DEFAULT_SESSION_MS, clock });
+  app.decorate('sessions', sessions);
   const authentication = new Authentication({
     authenticator: parts.authenticator,
+    sessions,
     clock,
     viewProblem: parts.viewProblem,
     ...(maxFailuresPerMinute !== undefined && { maxFailuresPerMinute }),

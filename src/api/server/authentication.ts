@@ -6,10 +6,13 @@ import type { RequestContext } from './context.ts';
 import { HttpError } from './errors.ts';
 import { parseBearerToken } from '../../access/service-token.ts';
 import { FailedAttempts, type Attempt } from './failed-attempts.ts';
-import { sessionToken } from '../ui/session-cookie.ts';
+import { sessionCookie } from '../ui/session-cookie.ts';
+import type { Sessions } from '../ui/sessions.ts';
 
 export interface AuthenticationOptions {
   readonly authenticator: Authenticator;
+  /** Opens the sessions of the dashboard. */
+  readonly sessions: Sessions;
   /** Failed logins per client address and per access key per minute before further failures get 429. */
   readonly maxFailuresPerMinute?: number;
   /** Why credentials and access cannot be decided now; undefined while there is no reason. */
@@ -31,15 +34,19 @@ const HOW_TO_AUTHENTICATE = 'send `Authorization: Bearer <token>`, or a service 
 type ExtractedCredential = Credential | { readonly problem: 'none' | 'malformed'; readonly message: string };
 
 /** The credential of a request: its `Authorization` header, otherwise the dashboard session. */
-export function extractCredential(request: Pick<RequestContext, 'headers'>): ExtractedCredential {
+async function extractCredential(
+  request: Pick<RequestContext, 'headers'>,
+  sessions: Sessions,
+): Promise<ExtractedCredential> {
   const header = request.headers.authorization;
-  if (header === undefined || header === '') {
-    const token = sessionToken(request);
-    return token === undefined
-      ? { problem: 'none', message: `no credential was sent: ${HOW_TO_AUTHENTICATE}` }
-      : { scheme: 'bearer', token };
-  }
-  return credentialOf(header);
+  if (header !== undefined && header !== '') return credentialOf(header);
+  const cookie = sessionCookie(request);
+  if (cookie === undefined) return { problem: 'none', message: `no credential was sent: ${HOW_TO_AUTHENTICATE}` };
+  const session = await sessions.open(cookie);
+  // Not counted as a failed login: the pages of all signed-in users send such cookies after a change of the keys, and a session cannot be guessed.
+  return 'problem' in session
+    ? { problem: 'none', message: session.problem }
+    : { scheme: 'bearer', token: session.token };
 }
 
 function credentialOf(header: string): ExtractedCredential {
@@ -76,11 +83,13 @@ function unauthorized(request: RequestContext, message: string): HttpError {
  */
 export class Authentication {
   readonly #authenticator: Authenticator;
+  readonly #sessions: Sessions;
   readonly #attempts: FailedAttempts;
   readonly #viewProblem: () => string | undefined;
 
   constructor(options: AuthenticationOptions) {
     this.#authenticator = options.authenticator;
+    this.#sessions = options.sessions;
     this.#viewProblem = options.viewProblem ?? (() => undefined);
     this.#attempts = new FailedAttempts({
       limit: options.maxFailuresPerMinute ?? MAX_FAILURES_PER_MINUTE,
@@ -95,7 +104,7 @@ export class Authentication {
    *   unavailable
    */
   async authenticate(request: RequestContext): Promise<void> {
-    const credential = extractCredential(request);
+    const credential = await extractCredential(request, this.#sessions);
     if ('problem' in credential) {
       if (credential.problem === 'malformed') this.#attempts.failed({ address: request.clientAddress });
       throw unauthorized(request, credential.message);

@@ -7,7 +7,7 @@ import { Type } from 'typebox';
 import { ErrorBody, HttpError } from '../server/errors.ts';
 import { registerOidcSignIn, type OidcSignIn } from './oidc-sign-in.ts';
 import { registerSessionContext, type InstallationLabel } from './session-context.ts';
-import { endSession, MAX_COOKIE_BYTES, setSession } from './session-cookie.ts';
+import { endSession, openSession } from './session-cookie.ts';
 
 export interface UiOptions {
   /** Output folder of `web/build.ts`: index.html and assets/. */
@@ -68,20 +68,14 @@ export async function ui(app: FastifyInstance, options: UiOptions): Promise<void
         operationId: 'openSession',
         tags: ['dashboard'],
         summary:
-          'Opens a session of the dashboard: the bearer token of this call is stored in an HttpOnly, same-site cookie.',
+          'Opens a session of the dashboard: an HttpOnly, same-site cookie with the bearer token of this call, sealed by the gateway.',
         response: { 204: Type.Null({ description: 'The session is open.' }), 401: ErrorBody, 413: ErrorBody },
       },
     },
     async (request, reply) => {
-      const token = /^bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1];
+      const token = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
       if (token === undefined) throw new HttpError(400, 'send the token as `Authorization: Bearer <token>`');
-      if (Buffer.byteLength(encodeURIComponent(token)) > MAX_COOKIE_BYTES) {
-        throw new HttpError(
-          413,
-          `the token is longer than ${MAX_COOKIE_BYTES} bytes, the limit of the session cookie: use a service token`,
-        );
-      }
-      setSession(request, reply, token);
+      await openSession(request, reply, token);
       return reply.code(204).send();
     },
   );

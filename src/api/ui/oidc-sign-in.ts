@@ -5,7 +5,7 @@ import { request as httpRequest } from 'undici';
 import { Type, type Static } from 'typebox';
 import { systemClock } from '../../platform/clock.ts';
 import { ErrorBody, HttpError } from '../server/errors.ts';
-import { MAX_COOKIE_BYTES, setSession } from './session-cookie.ts';
+import { openSession } from './session-cookie.ts';
 
 /** Sign-in with an identity provider: the authorization code flow with PKCE. */
 export interface OidcSignIn {
@@ -153,7 +153,7 @@ export function registerOidcSignIn(app: FastifyInstance, oidc: OidcSignIn | unde
         tags: ['dashboard'],
         summary: 'Opens a session with a code of the identity provider.',
         body: Exchange,
-        response: { 204: Type.Null(), 400: ErrorBody, 401: ErrorBody, 404: ErrorBody },
+        response: { 204: Type.Null(), 400: ErrorBody, 401: ErrorBody, 404: ErrorBody, 413: ErrorBody },
       },
     },
     async (request, reply) => {
@@ -173,9 +173,7 @@ export function registerOidcSignIn(app: FastifyInstance, oidc: OidcSignIn | unde
           401,
           `the identity provider sent no \`${oidc.token}\`: check the scope and the audience in its settings`,
         );
-      if (Buffer.byteLength(encodeURIComponent(token)) > MAX_COOKIE_BYTES)
-        throw new HttpError(413, 'the token of the identity provider does not fit into a cookie');
-      setSession(request, reply, token);
+      await openSession(request, reply, token);
       return reply.code(204).send();
     },
   );

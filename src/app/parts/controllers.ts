@@ -10,6 +10,7 @@ import { HealthWebhook } from '../../operator/health-webhook.ts';
 import { OpenReportWriter } from '../../operator/open-report-writer.ts';
 import { activeReports } from '../../operator/health-reports.ts';
 import { prometheusMetrics } from '../../operator/metrics.ts';
+import { sessionKeyTask } from '../../operator/session-key.ts';
 import { loopTask, startOperator, type LeaderTask, type Operator } from '../../operator/operator.ts';
 import { credentialFromFile } from '../../pinot/credential.ts';
 import { systemClock } from '../../platform/clock.ts';
@@ -53,6 +54,7 @@ export function startControllers(boot: Boot, parts: ControllerParts): Operator {
       healthTask({ engine, log, metrics, configured: () => configuredOf(boot.live.get()) }),
       ...healthWebhook(boot, metrics),
       ...openReports(boot, transport),
+      ...(transport ? [sessionKeyTask({ name: settings['session-key-secret'], clock: systemClock, log })] : []),
       administratorsTask(settings['admin-subject'].map(parseSubject), log),
       ...tasks,
     ],

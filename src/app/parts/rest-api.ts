@@ -19,6 +19,8 @@ import { countDecisions, observeAnswerBytes, observeRequests, observeStore } fro
 import type { QueryService } from '../../api/queries/service.ts';
 import { rbacManager } from '../../api/rbac/index.ts';
 import { ui } from '../../api/ui/index.ts';
+import { processSessionKeys, sessionKeysFromFile } from '../../api/ui/session-keys.ts';
+import { Sessions } from '../../api/ui/sessions.ts';
 import { systemClock } from '../../platform/clock.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import type { SharedDocument } from '../../store/shared-document.ts';
@@ -36,6 +38,8 @@ export interface RestApiParts {
   readonly store: ResourceStore;
   readonly storeKind: 'kubernetes' | 'folder';
   readonly engine: Engine & KnownTables;
+  /** The file with the session keys where the setting names none; undefined for a key of the process. */
+  readonly sessionKeyFile?: string;
   /** Where the record of the use of access is stored. */
   readonly usageDocument: SharedDocument;
   /** Authenticators that recognise their tokens by form or content; called before OIDC. */
@@ -85,6 +89,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
       ...(oidc ? [oidc] : []),
       ...(parts.after ?? []),
     ]),
+    sessions: sessionsOf(boot, parts.sessionKeyFile),
     viewProblem: viewProblem(() => store.health(), parts.storeKind === 'kubernetes' ? settings['max-view-age'] : 0),
     authorizer: countDecisions(registry, directory),
     audit: openAuditLog(boot),
@@ -107,6 +112,17 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
     }),
     trustProxy: settings['trust-proxy'].length > 0 ? settings['trust-proxy'] : false,
     https: await readCertificate(settings),
+  });
+}
+
+/** The sessions of the dashboard. */
+function sessionsOf({ settings, log }: Boot, file: string | undefined): Sessions {
+  const path = settings['ui-session-key-file'] ?? file;
+  const onProblem = (problem: string): void => log.warn({ problem }, 'session keys not read');
+  return new Sessions({
+    keys: path === undefined ? processSessionKeys() : sessionKeysFromFile({ path, clock: systemClock, onProblem }),
+    maxAgeMs: settings['ui-session-max-age'],
+    clock: systemClock,
   });
 }
 

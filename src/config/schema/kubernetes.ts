@@ -28,6 +28,11 @@ export const KUBERNETES_SETTINGS = {
     description: 'Name of the Lease for leader election among the operators.',
     default: 'olap-warden-operator',
   }),
+  'session-key-secret': text({
+    description:
+      'Name of the Secret that the operator creates for `ui-session-key-file` of the gateways. The operator never reads or changes it.',
+    default: 'olap-warden-session-key',
+  }),
   'usage-config-map': text({
     description: 'Name of the ConfigMap in which the gateways record when access was last used.',
     default: 'olap-warden-access-usage',

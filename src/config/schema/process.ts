@@ -59,7 +59,8 @@ export const PROCESS_SETTINGS = {
     default: true,
   }),
   'data-dir': text({
-    description: 'Data folder of standalone: manifests of the resources, `tokens.jsonl` and `admin-token`.',
+    description:
+      'Data folder of standalone: manifests of the resources, `tokens.jsonl`, `admin-token` and `session-key`.',
     env: 'DATA_DIR',
     default: './data',
     unit: 'path',
@@ -71,6 +72,19 @@ export const PROCESS_SETTINGS = {
       unit: 'path',
     }),
   ),
+  'ui-session-key-file': Type.Optional(
+    text({
+      description:
+        'File with the keys that seal the sessions of the dashboard: at least 32 random characters in each line. The first key seals, all are accepted. Gateways behind one address need the same file. Changes are read without a restart.',
+      computedDefault: 'a key that ends with the process; in standalone `session-key` in the data folder',
+      unit: 'path',
+    }),
+  ),
+  'ui-session-max-age': duration({
+    description: 'Time after the sign-in at which a session of the dashboard ends, if its token has not ended before.',
+    default: 604_800_000,
+    minimum: 60_000,
+  }),
   'ui-colour': Type.Optional(
     choice(['red', 'orange', 'green', 'blue', 'purple', 'grey'], {
       description: 'Colour of the header of the dashboard, by which users recognize the installation.',

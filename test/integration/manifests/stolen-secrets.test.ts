@@ -60,6 +60,14 @@ afterAll(async () => {
   await api.stop();
 });
 
+/** A Secret as the operator creates it for the session keys. */
+const sessionKey = (name: string, fields: object = {}): object =>
+  secret(name, {
+    metadata: { name, labels: { 'olapwarden.io/part': 'session-key' } },
+    data: { keys: VALUE },
+    ...fields,
+  });
+
 const EDITS: [what: string, send: () => Promise<RawAnswer>][] = [
   ['an empty merge patch', () => patch({}, MERGE)],
   ['an empty strategic merge patch', () => patch({}, STRATEGIC)],
@@ -118,6 +126,30 @@ describe('a stolen token of the operator', () => {
     expect(right.message).toContain('olap-warden-secrets');
     expect(wrong.message).not.toContain('olap-warden-secrets');
     expect(right.message + wrong.message).not.toContain(VALUE);
+  });
+
+  it('creates the Secret of the session keys, and cannot read, change or delete it', async () => {
+    const name = 'olap-warden-session-key';
+    const path = `${SECRETS}/${name}`;
+    const other = await operator.send('POST', SECRETS, sessionKey('other'));
+    const type = 'kubernetes.io/service-account-token';
+    const annotations = { 'kubernetes.io/service-account.name': 'olap-warden-operator' };
+    const labels = { 'olapwarden.io/part': 'session-key' };
+    const account = sessionKey(name, { type, metadata: { name, labels, annotations } });
+    for (const { message } of [other, await operator.send('POST', SECRETS, account)])
+      expect(message).toContain('olap-warden-secrets');
+    expect(await operator.send('POST', SECRETS, sessionKey(name))).toMatchObject({ ok: true });
+    const applied = `${path}?fieldManager=x&force=true`;
+    for (const answer of [
+      await operator.send('GET', path),
+      await operator.send('PATCH', path, {}, MERGE),
+      await operator.send('PATCH', path, [], JSON_PATCH),
+      await operator.send('PATCH', path, { metadata: { labels: PART, ownerReferences: owners } }, MERGE),
+      await operator.send('PATCH', applied, { apiVersion: 'v1', kind: 'Secret', metadata: { name } }, APPLY),
+      await operator.send('PUT', path, sessionKey(name)),
+      await operator.send('DELETE', path),
+    ])
+      expect(answer).toMatchObject({ ok: false, body: undefined });
   });
 
   it('does not move its own Secret out of its reach, nor change the type', async () => {

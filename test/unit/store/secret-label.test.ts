@@ -14,7 +14,7 @@ describe('the label of a Secret', () => {
   });
 
   it('is required, and not required of other kinds', () => {
-    const right = 'it must be `service-token` or `service-token-secret`';
+    const right = 'it must be `service-token` or `service-token-secret` or `session-key`';
     const message = 'Secret `a`: the label `olapwarden.io/part` is';
     expect(() => requirePartLabel('Secret', secret('a'))).toThrow(`${message} missing; ${right}`);
     expect(() => requirePartLabel('Secret', labelled('other'))).toThrow(`${message} \`other\`; ${right}`);

@@ -238,7 +238,11 @@ describe('authentication', () => {
 
   it('accepts the session of the dashboard as a bearer token', async () => {
     app = await start();
-    const headers = { authorization: '', cookie: `olap-warden-session=${TEST_TOKEN}`, 'x-olap-warden-ui': '1' };
+    const headers = {
+      authorization: '',
+      cookie: `olap-warden-session=${await app.sessions.seal(TEST_TOKEN)}`,
+      'x-olap-warden-ui': '1',
+    };
     expect((await app.inject({ url: '/count', headers })).statusCode).toBe(200);
     const forged = { ...headers, 'sec-fetch-site': 'cross-site' };
     expect((await app.inject({ url: '/count', headers: forged })).statusCode).toBe(401);

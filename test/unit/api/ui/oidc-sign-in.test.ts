@@ -63,14 +63,18 @@ async function exchange(settings: Partial<OidcSignIn> = {}): Promise<Awaited<Ret
   });
 }
 
+/** What the session in the response has sealed. */
+function sessionOf({ headers }: Awaited<ReturnType<typeof exchange>>): Promise<unknown> {
+  const [, session = ''] = /^olap-warden-session=([^;]+);/u.exec(String(headers['set-cookie'])) ?? [];
+  return app.sessions.open(session);
+}
+
 describe('the exchange of an authorization code', () => {
   it('opens a session with the ID token of this sign-in', async () => {
     answer = { id_token: idToken({ nonce: NONCE }) };
     const opened = await exchange();
     expect([opened.statusCode, opened.body]).toEqual([204, '']);
-    expect(opened.headers['set-cookie']).toContain(
-      `olap-warden-session=${encodeURIComponent(String(answer['id_token']))};`,
-    );
+    expect(await sessionOf(opened)).toEqual({ token: answer['id_token'] });
     expect(Object.fromEntries(asked?.form ?? [])).toEqual({
       grant_type: 'authorization_code',
       code: 'a-code',
@@ -85,6 +89,14 @@ describe('the exchange of an authorization code', () => {
     answer = { id_token: idToken({ nonce: NONCE }) };
     await exchange({ clientSecret: 'p:w' });
     expect(asked?.authorization).toBe(`Basic ${Buffer.from('olap-warden:p%3Aw').toString('base64')}`);
+  });
+
+  it('opens no session with a token that does not fit into a cookie', async () => {
+    answer = { id_token: idToken({ nonce: NONCE, groups: Array.from({ length: 200 }, () => crypto.randomUUID()) }) };
+    const refused = await exchange();
+    expect(refused.statusCode).toBe(413);
+    expect(refused.json<{ message: string }>().message).toContain('longer than 4000 bytes');
+    expect(refused.headers['set-cookie']).toBeUndefined();
   });
 
   it.each([
@@ -106,6 +118,6 @@ describe('the exchange of an authorization code', () => {
     await app.close();
     answer = { access_token: 'for-the-gateway', id_token: idToken({ nonce: NONCE }) };
     const opened = await exchange({ token: 'access_token' });
-    expect(opened.headers['set-cookie']).toContain('olap-warden-session=for-the-gateway;');
+    expect(await sessionOf(opened)).toEqual({ token: 'for-the-gateway' });
   });
 });

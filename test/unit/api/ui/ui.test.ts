@@ -30,7 +30,7 @@ afterEach(async () => {
 });
 
 const NO_CREDENTIAL = { authorization: '' };
-const COOKIE = `olap-warden-session=${TEST_TOKEN}`;
+const cookie = async (): Promise<string> => `olap-warden-session=${await app.sessions.seal(TEST_TOKEN)}`;
 
 describe('the dashboard', () => {
   it.each(['/ui/', '/ui/health?status=FAIL', '/ui/access'])(
@@ -75,7 +75,10 @@ describe('the dashboard', () => {
   it('opens a session with a cookie that scripts cannot read, and ends it', async () => {
     const opened = await app.inject({ method: 'POST', url: '/ui/session' });
     expect(opened.statusCode).toBe(204);
-    expect(opened.headers['set-cookie']).toBe(`${COOKIE}; Path=/; HttpOnly; SameSite=Strict`);
+    expect(opened.headers['set-cookie']).toMatch(
+      /^olap-warden-session=v1:[\w-]{8}:[\w-]+; Path=\/; HttpOnly; SameSite=Strict$/u,
+    );
+    expect(opened.headers['set-cookie']).not.toContain(TEST_TOKEN);
     const ended = await app.inject({ method: 'DELETE', url: '/ui/session', headers: NO_CREDENTIAL });
     expect(ended.headers['set-cookie']).toContain('Max-Age=0');
   });
@@ -93,18 +96,40 @@ describe('the dashboard', () => {
   it('accepts the cookie together with the header that only its own pages send', async () => {
     const answer = await app.inject({
       url: '/who',
-      headers: { authorization: '', cookie: `a=b; ${COOKIE}`, 'x-olap-warden-ui': '1' },
+      headers: { authorization: '', cookie: `a=b; ${await cookie()}`, 'x-olap-warden-ui': '1' },
     });
     expect(answer.json()).toEqual({ srn: 'srn2:user#alice@example.com' });
   });
 
   it.each([
-    ['without the header', { cookie: COOKIE }],
-    ['from another site', { cookie: COOKIE, 'x-olap-warden-ui': '1', 'sec-fetch-site': 'cross-site' }],
-    ['with a broken cookie', { cookie: 'olap-warden-session=%E0%A4%A', 'x-olap-warden-ui': '1' }],
+    ['without the header', {}],
+    ['from another site', { 'x-olap-warden-ui': '1', 'sec-fetch-site': 'cross-site' }],
+    ['of a sibling site', { 'x-olap-warden-ui': '1', 'sec-fetch-site': 'same-site' }],
   ])('rejects the cookie %s', async (_case, headers) => {
-    const answer = await app.inject({ url: '/who', headers: { authorization: '', ...headers } });
+    const answer = await app.inject({
+      url: '/who',
+      headers: { authorization: '', cookie: await cookie(), ...headers },
+    });
     expect(answer.statusCode).toBe(401);
+  });
+
+  it.each(['%E0%A4%A', TEST_TOKEN, ''])('rejects the cookie %j, and asks to sign in again', async (value) => {
+    const headers = { authorization: '', cookie: `olap-warden-session=${value}`, 'x-olap-warden-ui': '1' };
+    const answer = await app.inject({ url: '/who', headers });
+    expect(answer.statusCode).toBe(401);
+    expect(answer.json<{ message: string }>().message).toContain('sign in again');
+  });
+
+  it('does not accept the session as a bearer token or a password', async () => {
+    const session = await app.sessions.seal(TEST_TOKEN);
+    const basic = Buffer.from(`user:${session}`).toString('base64');
+    for (const authorization of [`Bearer ${session}`, `Basic ${basic}`])
+      expect((await app.inject({ url: '/who', headers: { authorization } })).statusCode).toBe(401);
+  });
+
+  it('does not count the cookies of an earlier key as failed logins', async () => {
+    const headers = { authorization: '', cookie: 'olap-warden-session=v1:earlier0:AAAA', 'x-olap-warden-ui': '1' };
+    for (let call = 0; call < 30; call++) expect((await app.inject({ url: '/who', headers })).statusCode).toBe(401);
   });
 
   it('returns the permitted actions on the cluster, without a denial in the audit log or a counted decision', async () => {

@@ -1,0 +1,83 @@
+import { generateKeyPair, SignJWT } from 'jose';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { deriveSessionKey, processSessionKeys, type SessionKeys } from '../../../../src/api/ui/session-keys.ts';
+import { Sessions } from '../../../../src/api/ui/sessions.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+
+const TOKEN = 'svc-abcdefghijklmnop-0123456789abcdefghijklmnopqrstuv';
+const DAY_MS = 86_400_000;
+const invalid = { problem: 'the session is invalid, or the gateway has other session keys: sign in again' };
+
+/** Accepts both, and seals with the first. */
+function keysOf(...lines: string[]): SessionKeys {
+  const keys = lines.map(deriveSessionKey);
+  return { sealing: async () => keys[0]!, find: async (id) => keys.find((key) => key.id === id) };
+}
+const clock = new FakeClock();
+const sessions = (keys: SessionKeys): Sessions => new Sessions({ keys, maxAgeMs: 7 * DAY_MS, clock });
+
+describe('a session', () => {
+  it('is opened by every gateway with the key, and never has the token or its parts in it', async () => {
+    const session = await sessions(keysOf('a key')).seal(TOKEN);
+    expect(await sessions(keysOf('a newer key', 'a key')).open(session)).toEqual({ token: TOKEN });
+    const readable = session + Buffer.from(session.split(':')[2]!, 'base64url').toString('latin1');
+    for (const part of TOKEN.split('-').slice(1)) expect(readable).not.toContain(part);
+  });
+
+  it('differs each time', async () => {
+    const all = sessions(keysOf('a key'));
+    expect(await all.seal(TOKEN)).not.toBe(await all.seal(TOKEN));
+  });
+
+  it('is invalid for another key', async () => {
+    const session = await sessions(processSessionKeys()).seal(TOKEN);
+    expect(await sessions(processSessionKeys()).open(session)).toEqual(invalid);
+  });
+
+  it('is invalid after a change of any character, also of the id of its key', async () => {
+    const two = sessions(keysOf('a key', 'another key'));
+    const session = await two.seal(TOKEN);
+    for (const index of session.split('').keys()) {
+      // 256 bytes are not a multiple of 6 bits: the last character has bits without meaning.
+      const other = session[index] === 'A' ? 'Q' : 'A';
+      const changed = session.slice(0, index) + other + session.slice(index + 1);
+      expect([index, await two.open(changed)]).toEqual([index, invalid]);
+    }
+    const claimed = session.replace(deriveSessionKey('a key').id, deriveSessionKey('another key').id);
+    expect(await two.open(claimed)).toEqual(invalid);
+  });
+
+  it.each(['', 'v1', TOKEN, 'v1:', 'v2:abcdefgh:AAAA', `v1:${deriveSessionKey('a key').id}:${'A'.repeat(48)}`, '%'])(
+    'is not %j',
+    async (value) => {
+      expect(await sessions(keysOf('a key')).open(value)).toEqual(invalid);
+    },
+  );
+
+  it('ends after the time limit, whatever its token', async () => {
+    const session = await sessions(keysOf('a key')).seal(TOKEN);
+    clock.jump(7 * DAY_MS - 1);
+    expect(await sessions(keysOf('a key')).open(session)).toEqual({ token: TOKEN });
+    clock.jump(1);
+    expect(await sessions(keysOf('a key')).open(session)).toEqual({
+      problem: 'the session has expired: sign in again',
+    });
+  });
+});
+
+describe('the size of a session', () => {
+  let key: Awaited<ReturnType<typeof generateKeyPair>>['privateKey'];
+
+  beforeAll(async () => {
+    key = (await generateKeyPair('RS256')).privateKey;
+  });
+
+  it('is about that of the token, also for a JSON Web Token with many groups', async () => {
+    const groups = Array.from({ length: 60 }, (_, index) => `${crypto.randomUUID()}-${index}`);
+    const token = await new SignJWT({ groups }).setProtectedHeader({ alg: 'RS256' }).setExpirationTime('1h').sign(key);
+    expect(token.length).toBeGreaterThan(3000);
+    const session = await sessions(keysOf('a key')).seal(token);
+    expect(session.length).toBeLessThan(token.length * 1.1);
+    expect(await sessions(keysOf('a key')).open(session)).toEqual({ token });
+  });
+});
