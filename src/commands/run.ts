@@ -21,7 +21,11 @@ const LOAD: Readonly<Record<CommandName, () => Promise<Command>>> = {
   gateway: async () => serviceCommand((await import('../app/gateway.ts')).gateway),
   operator: async () => serviceCommand((await import('../app/operator.ts')).operator),
   check: async () => interruptible((await import('./check.ts')).runCheck),
+  'migrate-storage': async () => interruptible((await import('./migrate-storage.ts')).runMigrateStorage),
 };
+
+/** Commands that are no services, and parse all of their arguments. */
+const WITH_OWN_HELP: ReadonlySet<CommandName> = new Set(['check', 'migrate-storage']);
 
 /**
  * Runs the command line.
@@ -47,7 +51,7 @@ export async function run(args: readonly string[], context: Omit<CommandContext,
     );
     return EXIT.usage;
   }
-  if (command !== 'check' && questions(rest).help) {
+  if (!WITH_OWN_HELP.has(command) && questions(rest).help) {
     context.stdout(serviceHelp(command));
     return EXIT.ok;
   }

@@ -1,7 +1,7 @@
 import { plainSchema, transformSchema, type JsonSchema } from './json-schema.ts';
 import type { CustomKind } from './kinds.ts';
 import { KINDS } from './kinds.ts';
-import { GROUP, VERSION } from './meta.ts';
+import { GROUP, SERVED_VERSIONS, VERSION, type ServedVersion } from './meta.ts';
 import type { PrinterColumn, Rule } from './schema.ts';
 
 /** The category of every kind: `kubectl get olap`. */
@@ -15,8 +15,11 @@ export interface CustomResourceDefinition {
   readonly spec: object;
 }
 
-/** The CustomResourceDefinition of a kind, with all validation, so that no webhook is needed. */
-export function customResourceDefinition(kind: CustomKind): CustomResourceDefinition {
+/**
+ * The CustomResourceDefinition of a kind, with all validation, so that no webhook is needed.
+ * @param storage the version in which the API server stores objects
+ */
+export function customResourceDefinition(kind: CustomKind, storage: ServedVersion = VERSION): CustomResourceDefinition {
   const definition = KINDS[kind];
   const { plural, singular, shortNames } = definition;
   return {
@@ -34,28 +37,28 @@ export function customResourceDefinition(kind: CustomKind): CustomResourceDefini
         categories: [CATEGORY],
       },
       scope: 'Namespaced',
-      versions: [
-        {
-          name: VERSION,
-          served: true,
-          storage: true,
-          schema: { openAPIV3Schema: objectSchema(kind) },
-          subresources: { status: {} },
-          additionalPrinterColumns: definition.printerColumns.map(printerColumn),
-        },
-      ],
+      // The API server changes only `apiVersion`: the versions must have the same schema.
+      conversion: { strategy: 'None' },
+      versions: SERVED_VERSIONS.map((version) => ({
+        name: version,
+        served: true,
+        storage: version === storage,
+        schema: { openAPIV3Schema: objectSchema(kind, version) },
+        subresources: { status: {} },
+        additionalPrinterColumns: definition.printerColumns.map(printerColumn),
+      })),
     },
   };
 }
 
-function objectSchema(kind: CustomKind): JsonSchema {
+function objectSchema(kind: CustomKind, version: ServedVersion): JsonSchema {
   const definition = KINDS[kind];
   return {
     description: definition.description,
     type: 'object',
     required: ['spec'],
     properties: {
-      apiVersion: { type: 'string', description: `The API version of the object: ${GROUP}/${VERSION}.` },
+      apiVersion: { type: 'string', description: `The API version of the object: ${GROUP}/${version}.` },
       kind: { type: 'string', description: `The kind of the object: ${kind}.` },
       metadata: { type: 'object' },
       spec: withRules(structural(definition.spec), definition.rules),

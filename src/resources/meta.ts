@@ -2,8 +2,14 @@ import { Type, type Static } from 'typebox';
 import { StringEnum } from './schema.ts';
 
 export const GROUP = 'olapwarden.io';
+/** The version in which olap-warden reads and writes resources, and in which the API server stores them. */
 export const VERSION = 'v1alpha1';
 export const API_VERSION = `${GROUP}/${VERSION}`;
+/** All versions that are served. They have the same fields, so objects are converted by the name of the version alone. */
+export const SERVED_VERSIONS = ['v1alpha1', 'v1beta1'] as const;
+export type ServedVersion = (typeof SERVED_VERSIONS)[number];
+/** Values of `apiVersion` that resources may have. */
+export const API_VERSIONS: readonly string[] = SERVED_VERSIONS.map((version) => `${GROUP}/${version}`);
 
 /** Annotations and labels that olap-warden reads or writes. */
 export const ANNOTATIONS = {

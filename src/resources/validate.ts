@@ -2,7 +2,7 @@ import { Ajv, type SchemaValidateFunction, type ValidateFunction } from 'ajv';
 import formatsModule from 'ajv-formats';
 import { plainSchema, transformSchema, type JsonSchema } from './json-schema.ts';
 import { KINDS, type CustomKind, type ResourceByKind, type ResourceKind } from './kinds.ts';
-import { API_VERSION, NAME_MAX_LENGTH, NAME_PATTERN } from './meta.ts';
+import { API_VERSIONS, NAME_MAX_LENGTH, NAME_PATTERN } from './meta.ts';
 import type { Rule } from './schema.ts';
 import { toValidationError, type ValidationError } from './validation-message.ts';
 
@@ -119,13 +119,17 @@ const metadataSchema: JsonSchema = {
   },
 };
 
-function objectSchema(apiVersion: string, kind: string, properties: Record<string, JsonSchema>): JsonSchema {
+function objectSchema(
+  apiVersions: readonly string[],
+  kind: string,
+  properties: Record<string, JsonSchema>,
+): JsonSchema {
   return {
     type: 'object',
     required: ['apiVersion', 'kind', 'metadata'],
     additionalProperties: false,
     properties: {
-      apiVersion: { type: 'string', enum: [apiVersion] },
+      apiVersion: { type: 'string', enum: [...apiVersions] },
       kind: { type: 'string', enum: [kind] },
       metadata: metadataSchema,
       ...properties,
@@ -135,7 +139,7 @@ function objectSchema(apiVersion: string, kind: string, properties: Record<strin
 
 function customResourceSchema(kind: CustomKind): JsonSchema {
   const definition = KINDS[kind];
-  const schema = objectSchema(API_VERSION, kind, { spec: closed(definition.spec), status: closed(definition.status) });
+  const schema = objectSchema(API_VERSIONS, kind, { spec: closed(definition.spec), status: closed(definition.status) });
   schema.required?.push('spec');
   return schema;
 }
@@ -147,7 +151,7 @@ function closed(schema: object): JsonSchema {
   );
 }
 
-const secretSchema = objectSchema('v1', 'Secret', {
+const secretSchema = objectSchema(['v1'], 'Secret', {
   type: { type: 'string', maxLength: 253 },
   immutable: { type: 'boolean' },
   data: { ...stringMap, description: 'values by key, in base64' },

@@ -11,7 +11,7 @@ export function generateCrds(): GeneratedFiles {
   for (const kind of CUSTOM_KINDS) {
     files.set(
       `crds/${KINDS[kind].plural}.yaml`,
-      HEADER + stringify(customResourceDefinition(kind), { lineWidth: 120 }),
+      HEADER + stringify(customResourceDefinition(kind), { lineWidth: 120, aliasDuplicateObjects: false }),
     );
   }
   return files;

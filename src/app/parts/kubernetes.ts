@@ -11,7 +11,7 @@ import type { Boot } from './boot.ts';
 
 /** The client of the configured Kubernetes API, or that of the pod. `boot.closers` closes it. @throws {Error} when there is no configuration */
 export async function openTransport({ settings, closers }: Boot): Promise<KubernetesTransport> {
-  const transport = new KubernetesTransport(await configuration(settings.kubeconfig), {
+  const transport = new KubernetesTransport(await kubernetesConfiguration(settings.kubeconfig), {
     namespace: settings.namespace,
     userAgent: `olap-warden/${VERSION}`,
   });
@@ -20,7 +20,7 @@ export async function openTransport({ settings, closers }: Boot): Promise<Kubern
 }
 
 /** A function that reads the configuration, at start and after the server rejected its credentials. */
-async function configuration(kubeconfig: string | undefined): Promise<() => KubernetesConfig> {
+export async function kubernetesConfiguration(kubeconfig: string | undefined): Promise<() => KubernetesConfig> {
   if (kubeconfig === undefined && isInCluster(process.env)) return () => inClusterConfig(process.env);
   const { KubeConfig } = await import('@kubernetes/client-node');
   return () => {

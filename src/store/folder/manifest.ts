@@ -1,11 +1,16 @@
 import { LineCounter, parseAllDocuments, stringify } from 'yaml';
 import { KINDS, type ResourceByKind, type ResourceKind } from '../../resources/kinds.ts';
-import { API_VERSION, type ObjectMeta } from '../../resources/meta.ts';
+import { API_VERSION, API_VERSIONS, type ObjectMeta } from '../../resources/meta.ts';
 
 export const MANIFEST_EXTENSIONS = ['.yaml', '.yml', '.json'] as const;
 
-export function apiVersionOf(kind: ResourceKind): string {
-  return kind === 'Secret' ? 'v1' : API_VERSION;
+/** Values of `apiVersion` that files of a kind may have; new files have the first one. */
+function apiVersionsOf(kind: ResourceKind): readonly [string, ...string[]] {
+  return kind === 'Secret' ? ['v1'] : [API_VERSION, ...API_VERSIONS.filter((version) => version !== API_VERSION)];
+}
+
+function isApiVersion(kind: ResourceKind, value: unknown): boolean {
+  return apiVersionsOf(kind).some((version) => version === value);
 }
 
 /** The folder of a kind. */
@@ -26,7 +31,9 @@ export function desiredOf<K extends ResourceKind>(object: ResourceByKind[K]): Re
   const { name, namespace, labels, annotations, finalizers, ownerReferences } = object.metadata;
   const metadata = withoutEmpty({ name, namespace, labels, annotations, finalizers, ownerReferences });
   const written = without({ ...object }, ['status']);
-  return { ...written, apiVersion: apiVersionOf(object.kind), metadata } as unknown as ResourceByKind[K];
+  // The version that the user chose stays.
+  const apiVersion = isApiVersion(object.kind, object.apiVersion) ? object.apiVersion : apiVersionsOf(object.kind)[0];
+  return { ...written, apiVersion, metadata } as unknown as ResourceByKind[K];
 }
 
 export function printManifest(object: ResourceByKind[ResourceKind]): string {
@@ -42,10 +49,12 @@ export function printManifest(object: ResourceByKind[ResourceKind]): string {
 export function parseManifest(kind: ResourceKind, text: string): unknown {
   const value = parseOneDocument(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new Error(`not an object: the file must begin with \`apiVersion: ${apiVersionOf(kind)}\``);
+    throw new Error(`not an object: the file must begin with \`apiVersion: ${apiVersionsOf(kind)[0]}\``);
   const { apiVersion, kind: found, metadata } = value as { apiVersion?: unknown; kind?: unknown; metadata?: unknown };
-  if (apiVersion !== apiVersionOf(kind))
-    throw new Error(`invalid \`apiVersion\` \`${shown(apiVersion)}\`: it must be \`${apiVersionOf(kind)}\``);
+  if (!isApiVersion(kind, apiVersion)) {
+    const valid = apiVersionsOf(kind).map((version) => `\`${version}\``);
+    throw new Error(`invalid \`apiVersion\` \`${shown(apiVersion)}\`: it must be ${valid.join(' or ')}`);
+  }
   if (found !== kind)
     throw new Error(
       `invalid \`kind\` \`${shown(found)}\`: files in \`${pluralOf(kind)}/\` must have \`kind: ${kind}\``,

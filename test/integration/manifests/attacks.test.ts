@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SERVED_VERSIONS, VERSION } from '../../../src/resources/meta.ts';
 import { policy, role, roleAssignment, serviceToken } from '../../builders/resources.ts';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
 import { applyManifests } from '../../support/kubernetes/manifests.ts';
@@ -198,6 +199,20 @@ const ATTACKS: Attack[] = [
   ],
 ];
 
+/** The request in another version of the API. */
+function inVersion(
+  [method, path, body, type]: Parameters<RawRequests['send']>,
+  version: string,
+): Parameters<RawRequests['send']> {
+  const changed = (text: string): string => text.replaceAll(`olapwarden.io/${VERSION}`, `olapwarden.io/${version}`);
+  return [
+    method,
+    changed(path),
+    body === undefined ? body : (JSON.parse(changed(JSON.stringify(body))) as object),
+    type,
+  ];
+}
+
 /** What decides access: everything but the metadata and what the server writes. */
 async function state(): Promise<object> {
   const lists = await Promise.all(
@@ -211,9 +226,11 @@ async function state(): Promise<object> {
 }
 
 describe('without the verbs bind, assign and escalate', () => {
-  it.each(ATTACKS)('%s is refused', async (_what, request, refusal) => {
+  it.each(
+    SERVED_VERSIONS.flatMap((version) => ATTACKS.map(([what, ...attack]) => [what, version, ...attack] as const)),
+  )('%s is refused in %s', async (_what, version, request, refusal) => {
     const before = await state();
-    const answer = await carol.send(...request);
+    const answer = await carol.send(...inVersion(request, version));
     expect(answer).toMatchObject({ ok: false, message: expect.stringContaining(refusal) });
     expect([403, 422]).toContain(answer.status);
     expect(await state()).toEqual(before);
