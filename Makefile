@@ -76,8 +76,8 @@ mutate: deps ## change one operator at a time and run the unit tests; prints the
 
 .PHONY: fuzz-input
 INPUTS ?= 100000
-fuzz-input: deps ## 100,000 inputs each of JSON, SRNs, policies, URLs, forwarding headers, YAML and records of results (INPUTS=number; FAST_CHECK_SEED=number)
-	@$(NODE) && INPUTS=$(INPUTS) $(BIN)/vitest run --project unit test/security/bad-input.unit.test.ts
+fuzz-input: deps ## 100,000 inputs each of JSON, SRNs, policies, URLs, forwarding headers, YAML, records, files, and responses of engine and object store (INPUTS=number; FAST_CHECK_SEED=number)
+	@$(NODE) && INPUTS=$(INPUTS) $(BIN)/vitest run --project unit --testTimeout=0 test/security/bad-
 
 .PHONY: fuzz-http
 fuzz-http: deps ## 20,000 raw requests against a gateway process (SEED=number repeats a run; FROM=number CASES=number for some)

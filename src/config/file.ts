@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { parseDocument } from 'yaml';
+import { type Document, parseDocument } from 'yaml';
 import { SettingsError, type Written } from './keys.ts';
 
 /** A larger file is not a configuration file. */
@@ -30,13 +30,22 @@ export function parseConfig(content: string, source: string): Written[] {
 function parseYaml(content: string, source: string): Written[] {
   const document = parseDocument(content, { prettyErrors: true });
   const [problem] = document.errors;
-  if (problem) throw new SettingsError([`${source}: invalid YAML: ${problem.message}`]);
-  // A limit on aliases keeps a small file from expanding into a huge value.
-  const value: unknown = document.toJS({ maxAliasCount: 100 });
+  // The lines after the first one repeat the file, which can contain credentials.
+  if (problem) throw new SettingsError([`${source}: invalid YAML: ${problem.message.split('\n', 1)[0]}`]);
+  const value = valueOf(document, source);
   if (value === null || value === undefined) return [];
   if (typeof value !== 'object' || Array.isArray(value))
     throw new SettingsError([`${source}: the file must contain keys and values, such as \`port: 8080\``]);
   return flatten(value, '', source);
+}
+
+/** A limit on aliases keeps a small file from expanding into a huge value. @throws {SettingsError} */
+function valueOf(document: Document, source: string): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 });
+  } catch {
+    throw new SettingsError([`${source}: invalid YAML: an alias without an anchor, or too many aliases`]);
+  }
 }
 
 function flatten(value: object, prefix: string, source: string): Written[] {

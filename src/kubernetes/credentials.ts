@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { RequestOptions } from 'node:https';
 import type { Cluster, DispatcherOptions, KubeConfig } from '@kubernetes/client-node';
 import type { Clock } from '../platform/clock.ts';
+import { checkTlsMaterial } from './tls-material.ts';
 
 /** The part of KubeConfig that is used. */
 export type KubernetesConfig = Pick<
@@ -29,6 +30,8 @@ export interface Credentials {
 const TIME_TO_LIVE_MS = 60_000;
 /** Limits how often a credential plugin runs when the server responds to every request with 401. */
 const MIN_RELOAD_INTERVAL_MS = 1000;
+/** What a header may contain (RFC 9110, 5.5). */
+const PRINTABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /**
  * The credentials of a KubeConfig, read again every minute: token files, certificate files, CA files, credential plugins.
@@ -91,6 +94,7 @@ async function readCredentials(config: KubernetesConfig): Promise<Credentials> {
   await config.applyToHTTPSOptions(options);
   const { ca, cert, key, passphrase, pfx, rejectUnauthorized, servername } = options;
   const tls = { ca, cert, key, passphrase, pfx, rejectUnauthorized, servername };
+  checkTlsMaterial(tls);
   const connection = config.createDispatcherOptions(cluster, tls);
   const hash = createHash('sha256');
   for (const part of [ca, cert, key, passphrase, pfx, rejectUnauthorized, servername, cluster.server, cluster.proxyUrl])
@@ -109,6 +113,9 @@ function headersOf(options: RequestOptions): Record<string, string> {
     if (value !== undefined) headers[name.toLowerCase()] = value.trim(); // a token file may end with a newline
   if (typeof options.auth === 'string')
     headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`;
+  for (const [name, value] of Object.entries(headers))
+    if (!PRINTABLE.test(value))
+      throw new Error(`the value for the header \`${name}\` has characters that HTTP forbids`);
   return headers;
 }
 

@@ -10,22 +10,12 @@ import { parseStrictJson, StrictJsonError } from '../../src/platform/strict-json
 import { recordFromJson } from '../../src/results/record-json.ts';
 import { QueryError } from '../../src/results/errors.ts';
 import { parseManifest } from '../../src/store/folder/manifest.ts';
+import { check, pieces } from './support/fuzz.ts';
 
-// Input of any form gets a value or the documented error, never an error of the program. `make fuzz-input` tries 100,000 of each kind.
-const numRuns = Number(process.env['INPUTS'] || 1_000);
-const check = <T>(arbitrary: fc.Arbitrary<T>, holds: (value: T) => void): void =>
-  fc.assert(fc.property(arbitrary, holds), { numRuns });
-
+// Input of any form gets a value or the documented error within 50 ms of CPU time, never an error of the program. `make fuzz-input` tries 100,000 of each kind.
 /** Names that mean something to JavaScript, and to parsers. */
 const ODD_KEYS = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '', '\u0000', '*', 'effect'];
 const key = fc.oneof(fc.constantFrom(...ODD_KEYS, 'statements', 'version', 'resources', 'actions'), fc.string());
-const pieces = (...texts: readonly string[]): fc.Arbitrary<string> =>
-  fc
-    .array(fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...texts) }, fc.string({ maxLength: 4 })), {
-      maxLength: 40,
-    })
-    .map((parts) => parts.join(''));
-
 const { json } = fc.letrec<{ json: unknown }>((tie) => ({
   json: fc.oneof(
     { maxDepth: 6, withCrossShrink: true },

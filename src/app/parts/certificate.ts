@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
+import { createSecureContext } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import { SettingsError } from '../../config/keys.ts';
 import type { Settings } from '../../config/schema.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { runPeriodically } from '../../platform/periodic.ts';
@@ -13,13 +15,32 @@ export interface KeyPair {
 
 const INTERVAL_MS = 10_000;
 
-/** The configured certificate; undefined where there is none. @throws {Error} when its files cannot be read */
+/** The configured certificate; undefined where there is none. @throws {SettingsError} when its files cannot be read or are no pair */
 export async function readCertificate(settings: Settings): Promise<KeyPair | undefined> {
   const certFile = settings['tls-cert-file'];
   const keyFile = settings['tls-key-file'];
   if (certFile === undefined || keyFile === undefined) return undefined;
-  const [cert, key] = await Promise.all([readFile(certFile), readFile(keyFile)]);
+  const [cert, key] = await Promise.all([read('tls-cert-file', certFile), read('tls-key-file', keyFile)]);
+  try {
+    createSecureContext({ cert, key });
+  } catch (error) {
+    const { reason } = error as { reason?: unknown };
+    const why = typeof reason === 'string' ? reason : 'unknown';
+    throw new SettingsError([
+      `\`tls-cert-file\` (${certFile}) and \`tls-key-file\` (${keyFile}) must be a PEM certificate and its private key without a passphrase: ${why}`,
+    ]);
+  }
   return { cert, key };
+}
+
+/** @throws {SettingsError} */
+async function read(setting: string, path: string): Promise<Buffer> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
+    throw new SettingsError([`\`${setting}\`: cannot read \`${path}\` (${code})`]);
+  }
 }
 
 /**

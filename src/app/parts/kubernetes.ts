@@ -1,22 +1,31 @@
 import type { TokenReviewStatus } from '../../access/authenticators/kubernetes.ts';
 import type { KubernetesConfig } from '../../kubernetes/credentials.ts';
+import { SettingsError } from '../../config/keys.ts';
 import { inClusterConfig, isInCluster } from '../../kubernetes/in-cluster.ts';
 import { KubernetesStore } from '../../kubernetes/kubernetes-store.ts';
-import { kubeconfigFiles, useTokenFiles } from '../../kubernetes/token-files.ts';
+import { loadKubeconfig } from '../../kubernetes/kubeconfig.ts';
 import { KubernetesTransport } from '../../kubernetes/transport.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { LOG_LIMITS, RateLimiter } from '../../platform/rate-limiter.ts';
 import { VERSION } from '../version.ts';
 import type { Boot } from './boot.ts';
 
-/** The client of the configured Kubernetes API, or that of the pod. `boot.closers` closes it. @throws {Error} when there is no configuration */
+/** The client of the configured Kubernetes API, or that of the pod. `boot.closers` closes it. @throws {SettingsError} when the configuration cannot be used */
 export async function openTransport({ settings, closers }: Boot): Promise<KubernetesTransport> {
-  const transport = new KubernetesTransport(await kubernetesConfiguration(settings.kubeconfig), {
-    namespace: settings.namespace,
-    userAgent: `olap-warden/${VERSION}`,
-  });
+  const load = await kubernetesConfiguration(settings.kubeconfig);
+  const options = { namespace: settings.namespace, userAgent: `olap-warden/${VERSION}` };
+  const transport = usable(() => new KubernetesTransport(load, options));
   closers.defer('transport', () => transport.close());
   return transport;
+}
+
+/** @throws {SettingsError} with the message of the error, in one line */
+function usable<T>(open: () => T): T {
+  try {
+    return open();
+  } catch (error) {
+    throw new SettingsError([(error as Error).message.split('\n', 1)[0] ?? '']);
+  }
 }
 
 /** A function that reads the configuration, at start and after the server rejected its credentials. */
@@ -25,9 +34,7 @@ export async function kubernetesConfiguration(kubeconfig: string | undefined): P
   const { KubeConfig } = await import('@kubernetes/client-node');
   return () => {
     const config = new KubeConfig();
-    if (kubeconfig === undefined) config.loadFromDefault();
-    else config.loadFromFile(kubeconfig);
-    useTokenFiles(config, kubeconfigFiles(kubeconfig, process.env));
+    loadKubeconfig(config, kubeconfig, process.env);
     return config;
   };
 }

@@ -2,10 +2,14 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { CredentialSource } from '../../../src/kubernetes/credentials.ts';
 import { inClusterConfig, isInCluster } from '../../../src/kubernetes/in-cluster.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
+
+// Certificates of Node's own list.
+const [CA = '', ANOTHER_CA = ''] = rootCertificates;
 
 let root: string;
 let folder: string;
@@ -16,7 +20,7 @@ beforeEach(async () => {
   await mkdir(folder, { recursive: true });
   await Promise.all([
     writeFile(join(folder, 'token'), 'the-token\n'),
-    writeFile(join(folder, 'ca.crt'), 'the CA'),
+    writeFile(join(folder, 'ca.crt'), CA),
     writeFile(join(folder, 'namespace'), 'olap'),
   ]);
 });
@@ -44,7 +48,7 @@ describe('the configuration of a pod', () => {
     const expected = await theirs.get();
     expect({ server, headers }).toEqual({ server: expected.server, headers: expected.headers });
     expect(headers).toEqual({ authorization: 'Bearer the-token' });
-    expect(connection).toEqual({ type: 'agent', connect: { ca: 'the CA' } });
+    expect(connection).toEqual({ type: 'agent', connect: { ca: CA } });
   });
 
   it('has the token and the CA that the kubelet replaced; another CA has another fingerprint', async () => {
@@ -55,7 +59,7 @@ describe('the configuration of a pod', () => {
     const rotated = await source.get();
     expect(rotated.headers).toEqual({ authorization: 'Bearer the-next' });
     expect(rotated.fingerprint).toBe(before.fingerprint);
-    await writeFile(join(folder, 'ca.crt'), 'another CA');
+    await writeFile(join(folder, 'ca.crt'), ANOTHER_CA);
     source.expire();
     expect((await source.get()).fingerprint).not.toBe(before.fingerprint);
   });
