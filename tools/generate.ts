@@ -16,6 +16,7 @@ import { generateDashboard } from './generate/dashboard.ts';
 import { generateFieldReference } from './generate/field-reference.ts';
 import { generateMetrics } from './generate/metrics.ts';
 import { generateOpenApi } from './generate/openapi.ts';
+import { generatePerformance } from './generate/performance.ts';
 import { generateQueryOptions } from './generate/query-options.ts';
 import { generateValuesSchema } from './generate/values-schema.ts';
 import type { Generator } from './generate/generator.ts';
@@ -37,6 +38,7 @@ const GENERATORS: readonly Generator[] = [
   generateFieldReference,
   generateMetrics,
   generateOpenApi,
+  generatePerformance,
   generateQueryOptions,
   generateQuoteKernel,
   generateRowKernel,
