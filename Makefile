@@ -123,8 +123,8 @@ screenshots: deps parts-pinot web ## update the images of the dashboard in docs/
 lint-chart: deps ## run helm lint, kubeconform and helm-unittest on all tested combinations of values, and kube-score
 	@$(NODE) node tools/helm/lint.ts
 
-bench: deps ## run the benchmarks, also of comparable programs (ONLY=decisions,…)
-	@$(NODE) node bench/main.ts $(ONLY)
+bench: deps ## run the benchmarks, also of comparable programs (ONLY=decisions,…; FULL=1, QUICK=1, PROFILE=1, BENCH_CONTROLLER=URL)
+	@$(NODE) && ONLY=$(ONLY) FULL=$(FULL) QUICK=$(QUICK) PROFILE=$(PROFILE) BENCH_CONTROLLER=$(BENCH_CONTROLLER) exec node bench/main.ts
 
 IMAGE ?= ghcr.io/olap-warden/olap-warden:$(shell sed -n 's/.*"version": "\(.*\)".*/\1/p' package.json)
 image: deps ## build the container image (IMAGE=name:tag) with docker, podman or buildah, otherwise as build/image.tar

@@ -1,40 +1,73 @@
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { Bench, formatTable, writeResults } from './harness.ts';
+// Runs the suites one after the other: `node bench/main.ts [suite,suite]`. Writes bench/results.json and the files that are made from it.
+// Exits with 1 if a goal was missed or a suite failed.
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { performanceFiles, RESULTS } from './document.ts';
+import type { Finding } from './frame/bench.ts';
+import { formatSeconds } from './frame/format.ts';
+import { thisMachine } from './frame/machine.ts';
+import { merge, readResults, resultOf, writeResults, type SuiteResult } from './frame/results.ts';
+import { EXTENT } from './frame/sizes.ts';
+import { formatTable, lineOf } from './frame/table.ts';
+import { chooseSuites, LIMIT_TIMES, SUITES, type SuitePlan } from './suites.ts';
+import { runSuite } from './suite-process.ts';
 
-/** The export of a file in `bench/suites/`. */
-export interface Suite {
-  /** Measures and adds rows; cleans up after itself. */
-  run(bench: Bench): Promise<void>;
-}
-
-/** In the order of execution. Each is imported when it runs, because peers need memory. */
-const SUITES = ['decisions', 'kubernetes', 'health', 'pages', 'export', 'proxy', 'stall'] as const;
-
+const ROOT = join(import.meta.dirname, '..');
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
-const fileOf = (name: string): URL => new URL(`suites/${name}.ts`, import.meta.url);
+const expected = ({ seconds, fullSeconds }: SuitePlan): number => (EXTENT === 'full' ? fullSeconds : seconds);
 
-const only = process.argv[2] || process.env['ONLY'];
-const known = SUITES.filter((name) => existsSync(fileOf(name)));
-const chosen = only ? known.filter((name) => only.split(',').includes(name)) : known;
-if (chosen.length === 0) {
-  print(`unknown benchmark \`${only}\`; known are ${known.join(', ')}`);
-  process.exit(2);
+function choose(): readonly SuitePlan[] {
+  try {
+    return chooseSuites(process.argv[2] || process.env['ONLY']);
+  } catch (error) {
+    print((error as Error).message);
+    process.exit(2);
+  }
 }
 
-const rows = [];
-for (const name of chosen) {
-  print(name);
-  const suite = (await import(fileOf(name).href)) as Suite;
-  const bench = new Bench(print);
-  await suite.run(bench);
-  rows.push(...bench.rows);
+function printFinding(finding: Finding): void {
+  if (finding.kind === 'note') print(`  … ${finding.text}`);
+  if (finding.kind === 'row') print(`  ${finding.row.met ? ' ' : '!'} ${lineOf(finding.row)}`);
+  if (finding.kind === 'curve') print(`  ~ curve: ${finding.curve.title}`);
 }
-await writeResults(fileURLToPath(new URL('results.json', import.meta.url)), rows);
+
+/** After each suite, so that an interrupted run keeps what it measured. */
+async function keep(result: SuiteResult): Promise<void> {
+  const path = join(ROOT, RESULTS);
+  const names = SUITES.map(({ name }) => name);
+  await writeResults(path, merge(await readResults(path), result, names));
+  for (const [file, content] of await performanceFiles(ROOT)) {
+    await mkdir(dirname(join(ROOT, file)), { recursive: true });
+    await writeFile(join(ROOT, file), content);
+  }
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+const chosen = choose();
+const total = chosen.reduce((sum, plan) => sum + expected(plan), 0);
+print(`${chosen.length} suites; expected ${formatSeconds(total)} on two quiet cores with all parts installed`);
+const results: SuiteResult[] = [];
+const began = performance.now();
+for (const [index, plan] of chosen.entries()) {
+  const elapsed = formatSeconds((performance.now() - began) / 1000);
+  print(
+    `${plan.name} (${index + 1} of ${chosen.length}): expected ${formatSeconds(expected(plan))}; ${elapsed} elapsed`,
+  );
+  const run = { name: plan.name, date: new Date().toISOString(), full: EXTENT === 'full', machine: thisMachine() };
+  const limitSeconds = expected(plan) * LIMIT_TIMES;
+  const { findings, seconds, failure } = await runSuite(plan.name, { limitSeconds, onFinding: printFinding });
+  if (failure !== undefined) print(`  ! ${plan.name} failed: ${failure}`);
+  print(`  ${plan.name} took ${formatSeconds(seconds)}`);
+  const result = resultOf({ ...run, seconds: Math.round(seconds) }, findings, failure);
+  results.push(result);
+  if (EXTENT !== 'quick') await keep(result);
+}
+const rows = results.flatMap((result) => result.rows);
 print('');
 print(formatTable(rows));
 const missed = rows.filter(({ met }) => !met);
-if (missed.length > 0) {
-  print(`\n${missed.length} of ${rows.length} goals were missed`);
-  process.exitCode = 1;
-}
+print(
+  `\n${formatSeconds((performance.now() - began) / 1000)}; ${missed.length} of ${rows.length} rows miss their goal`,
+);
+if (EXTENT === 'quick') print('QUICK=1: the figures were not kept');
+if (missed.length > 0) process.exitCode = 1;

@@ -4,27 +4,73 @@ import type { Deployment } from '../../src/access/policy/srn.ts';
 import type { Principal } from '../../src/access/principal.ts';
 import { policy, role, roleAssignment } from '../../test/builders/resources.ts';
 import { MemoryStore } from '../../test/unit/access/memory-store.ts';
-import { atLeast, atLeastTimes, atMost, measure, NO_GOAL, seededRandom, type Bench } from '../harness.ts';
+import type { Bench } from '../frame/bench.ts';
+import { packageVersion } from '../frame/machine.ts';
+import { measure, seededRandom } from '../frame/measure.ts';
+import { atLeast, atLeastTimes, atMost, atMostTimes, NO_GOAL } from '../frame/rows.ts';
+import { sized } from '../frame/sizes.ts';
 import { askCasbin, prepareCasbin } from '../peers/casbin.ts';
 import { askPrepared, cedarContext, prepareCedar } from '../peers/cedar.ts';
 import { makeWorkload, type Question, type Workload } from '../workloads/policies.ts';
 
 const DEPLOYMENT: Deployment = { environment: 'olap', cluster: 'pinot' };
 /** The peers get a part of the requests: all of them would take minutes. */
-const PEER_QUESTIONS = 4000;
+const PEER_QUESTIONS = sized({ quick: 200, normal: 4000 });
+
+const QUESTIONS = sized({ quick: 2000, normal: 100_000 });
+const CURVE_ROLES = sized<readonly number[]>({
+  quick: [10, 100],
+  normal: [10, 100, 1000, 10_000, 30_000],
+  full: [10, 100, 1000, 10_000, 30_000, 100_000],
+});
+const MANY_ROLES = sized({ quick: 100, normal: 10_000 });
 
 export async function run(bench: Bench): Promise<void> {
-  await decisions(bench);
-  await largePrincipal(bench);
-  await oneChangedRole(bench);
-  await startOfGateway(bench);
+  bench.version('cedar-wasm', await packageVersion('@cedar-policy/cedar-wasm'));
+  bench.version('casbin', await packageVersion('casbin'));
+  await bench.part('policy decision', () => decisions(bench));
+  await bench.part('policy decision by the number of roles', () => curveOfRoles(bench));
+  await bench.part('policy decision, a principal with 1,000 statements', () => largePrincipal(bench));
+  await bench.part(`one role changed among ${MANY_ROLES}`, () => oneChangedRole(bench));
+  await bench.part('access index at start', () => startOfGateway(bench));
+}
+
+/** The cost of a decision may not depend on how many roles others hold. */
+async function curveOfRoles(bench: Bench): Promise<void> {
+  const ours: [number, number][] = [];
+  for (const roles of CURVE_ROLES) {
+    bench.note(`${roles} roles × 10 statements`);
+    const size = { roles, statementsPerRole: 10, principals: 500, questions: QUESTIONS };
+    const workload = makeWorkload(size, seededRandom(5));
+    const { cpuMs } = await askAll(engineOf(workload), workload, workload.questions);
+    ours.push([roles, perSecond(cpuMs, workload.questions.length)]);
+  }
+  const [first = [1, 1], last = first] = [ours[0], ours.at(-1)];
+  const [fewest, most] = [first[1], last[1]];
+  bench.add({
+    work: `policy decision, ${last[0]} roles`,
+    unit: 'decisions/s',
+    better: 'more',
+    ours: most,
+    peer: `the same with ${first[0]} roles`,
+    theirs: fewest,
+    goal: atMostTimes(2),
+  });
+  bench.curve({
+    id: 'decisions-by-roles',
+    title: 'Policy decisions by the number of roles',
+    x: { label: 'roles with 10 statements each', unit: '', scale: 'log' },
+    y: { label: 'rate', unit: 'decisions per CPU second', scale: 'linear' },
+    series: [{ name: 'olap-warden, 500 principals with 1 to 5 roles each', points: ours }],
+    note: 'A principal holds one to five roles in each point. With ten roles the principals share them, and their decisions share the processor caches; with more roles each principal has its own.',
+  });
 }
 
 /** 1,000 roles × 10 statements, 500 principals with 1–5 roles, 100,000 questions. */
 async function decisions(bench: Bench): Promise<void> {
   const work = 'policy decision, 1,000 roles × 10 statements';
   const workload = makeWorkload(
-    { roles: 1000, statementsPerRole: 10, principals: 500, questions: 100_000 },
+    { roles: 1000, statementsPerRole: 10, principals: 500, questions: QUESTIONS },
     seededRandom(1),
   );
   const engine = engineOf(workload);
@@ -62,7 +108,7 @@ async function decisions(bench: Bench): Promise<void> {
 /** One principal with 1,000 statements, compared with a principal with ten. */
 async function largePrincipal(bench: Bench): Promise<void> {
   const workload = makeWorkload(
-    { roles: 1, statementsPerRole: 1000, principals: 1, questions: 100_000 },
+    { roles: 1, statementsPerRole: 1000, principals: 1, questions: QUESTIONS },
     seededRandom(2),
   );
   const measured = await askAll(engineOf(workload), workload, workload.questions);
@@ -91,7 +137,7 @@ const CHANGES = 200;
 /** A change of one role and its policy among 10,000, until the new decision; compared with rebuilding the index. */
 async function oneChangedRole(bench: Bench): Promise<void> {
   const workload = makeWorkload(
-    { roles: 10_000, statementsPerRole: 10, principals: 500, questions: 1 },
+    { roles: MANY_ROLES, statementsPerRole: 10, principals: 500, questions: 1 },
     seededRandom(3),
   );
   const engine = engineOf(workload);
@@ -117,7 +163,7 @@ async function oneChangedRole(bench: Bench): Promise<void> {
   bench.note('rebuilding the whole index');
   const rebuilt = await measure(() => touchAll(engineOf(workload)), { rounds: 3 });
   bench.add({
-    work: 'one role changed among 10,000',
+    work: `one role changed among ${MANY_ROLES}`,
     unit: 'ms CPU',
     better: 'less',
     ours: changed.cpuMs / held.length,
@@ -129,7 +175,7 @@ async function oneChangedRole(bench: Bench): Promise<void> {
 
 /** The cost of the index at the start of a gateway; the suite `kubernetes` measures the whole start. */
 async function startOfGateway(bench: Bench): Promise<void> {
-  const count = 10_000;
+  const count = MANY_ROLES;
   const workload = makeWorkload({ roles: count, statementsPerRole: 10, principals: 1, questions: 1 }, seededRandom(4));
   const objects = [...workload.policies].flatMap(([name, spec], index) => [
     policy(name, spec),
@@ -151,7 +197,7 @@ async function startOfGateway(bench: Bench): Promise<void> {
   );
   collectGarbage();
   const heap = (process.memoryUsage().heapUsed - heapBefore) / 1024 / 1024;
-  const work = 'access index at start, 10,000 roles, policies and assignments';
+  const work = `access index at start, ${count} roles, policies and assignments`;
   bench.add({ work: `${work}: time`, unit: 'ms', better: 'less', ours: started.wallMs, goal: atMost(3000, 'ms') });
   const memory = { work: `${work}: heap of the index`, unit: 'MB', better: 'less', ours: heap } as const;
   bench.add({ ...memory, goal: canCollectGarbage() ? atMost(100, 'MB') : NO_GOAL });

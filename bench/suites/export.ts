@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TEST_HEADERS } from '../../test/support/app.ts';
 import { pythonWithDataFrames, pythonWithPinotdb, run as runProgram } from '../../test/integration/clients/install.ts';
-import { atLeastTimes, type Bench, type Goal, median, NO_GOAL } from '../harness.ts';
+import type { Bench } from '../frame/bench.ts';
+import { median } from '../frame/measure.ts';
+import { atLeastTimes, type Goal, NO_GOAL } from '../frame/rows.ts';
 import { startGateway } from '../workloads/page-gateway-process.ts';
 
 const ROWS = 1_000_000;

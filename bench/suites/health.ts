@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { atMost, NO_GOAL, type Bench } from '../harness.ts';
+import type { Bench } from '../frame/bench.ts';
+import { atMost, NO_GOAL } from '../frame/rows.ts';
 
 /** A run in the output of `bench/workloads/health-run.ts`. */
 interface Figures {

@@ -6,7 +6,9 @@ import { policy, role, roleAssignment } from '../../test/builders/resources.ts';
 import { startControlPlane, type ControlPlane } from '../../test/support/control-plane.ts';
 import { freePorts } from '../../test/support/kubernetes/processes.ts';
 import { Program } from '../../test/support/processes.ts';
-import { atMost, median, type Bench } from '../harness.ts';
+import type { Bench } from '../frame/bench.ts';
+import { median } from '../frame/measure.ts';
+import { atMost } from '../frame/rows.ts';
 import { Applier } from '../workloads/control-plane-load.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -7,7 +7,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePorts } from '../../test/support/kubernetes/processes.ts';
-import { atMostTimes, median, NO_GOAL, type Bench, type Goal } from '../harness.ts';
+import type { Bench } from '../frame/bench.ts';
+import { median } from '../frame/measure.ts';
+import { atMostTimes, NO_GOAL, type Goal } from '../frame/rows.ts';
 import { cpuOf, NGINX } from '../peers/nginx.ts';
 
 interface Side {

@@ -4,7 +4,9 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { atMost, median, type Bench } from '../harness.ts';
+import type { Bench } from '../frame/bench.ts';
+import { median } from '../frame/measure.ts';
+import { atMost } from '../frame/rows.ts';
 import { longestPolicy, worstRequests, type WorstRequest } from '../workloads/stall-requests.ts';
 
 const GOAL_MS = 50;

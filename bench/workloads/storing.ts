@@ -10,7 +10,9 @@ import { createEngine } from '../../src/pinot/connection.ts';
 import { startGcs } from '../../test/support/gcs.ts';
 import { startPinot } from '../../test/support/pinot.ts';
 import { startS3 } from '../../test/support/s3.ts';
-import { atMost, type Bench, median } from '../harness.ts';
+import type { Bench } from '../frame/bench.ts';
+import { median } from '../frame/measure.ts';
+import { atMost } from '../frame/rows.ts';
 import { openStore, storeOnce } from './store-answer.ts';
 
 const MB = 1024 * 1024;

@@ -11,6 +11,7 @@ import { generateDashboard } from './dashboard.ts';
 import { generateFieldReference } from './field-reference.ts';
 import { generateMetrics } from './metrics.ts';
 import { generateOpenApi } from './openapi.ts';
+import { generatePerformance } from './performance.ts';
 import { generateQueryOptions } from './query-options.ts';
 import { generateValuesSchema } from './values-schema.ts';
 import type { Generator } from './generator.ts';
@@ -33,6 +34,7 @@ export const GENERATORS: readonly Generator[] = [
   generateFieldReference,
   generateMetrics,
   generateOpenApi,
+  generatePerformance,
   generateQueryOptions,
   generateQuoteKernel,
   generateRowKernel,

@@ -1,0 +1,45 @@
+import type { Bench } from './frame/bench.ts';
+
+/** The export of a file in `bench/suites/`. */
+export interface Suite {
+  /** Measures and reports; cleans up after itself. */
+  run(bench: Bench): Promise<void>;
+}
+
+export interface SuitePlan {
+  readonly name: string;
+  /** What it measures, for the document. */
+  readonly about: string;
+  /** Expected time on two quiet cores, with all parts installed. */
+  readonly seconds: number;
+  readonly fullSeconds: number;
+}
+
+/** In the order of execution. A suite that takes longer than {@link LIMIT_TIMES} times its expected time is stopped. */
+export const SUITES: readonly SuitePlan[] = [
+  { name: 'decisions', about: 'Policy decisions and the index of roles', seconds: 150, fullSeconds: 300 },
+  { name: 'sql', about: 'The SQL check', seconds: 45, fullSeconds: 60 },
+  { name: 'kubernetes', about: 'Gateways on a Kubernetes API with 10,000 roles', seconds: 180, fullSeconds: 180 },
+  { name: 'idle', about: 'Start, idle cost and image size', seconds: 120, fullSeconds: 120 },
+  { name: 'health', about: 'Health runs', seconds: 120, fullSeconds: 240 },
+  { name: 'pages', about: 'Indexing, pages and storing', seconds: 420, fullSeconds: 600 },
+  { name: 'export', about: 'Results as DataFrames', seconds: 240, fullSeconds: 240 },
+  { name: 'proxy', about: 'Queries that pass through', seconds: 150, fullSeconds: 150 },
+  { name: 'broker', about: 'Queries on a real Pinot', seconds: 120, fullSeconds: 180 },
+  { name: 'cursors', about: "Pinot's own cursors", seconds: 120, fullSeconds: 240 },
+  { name: 'load', about: 'Many clients', seconds: 180, fullSeconds: 360 },
+  { name: 'stall', about: 'Requests that hold the event loop', seconds: 90, fullSeconds: 90 },
+];
+
+export const LIMIT_TIMES = 4;
+
+/** @param only names separated by commas; all if empty @throws {Error} if a name is unknown */
+export function chooseSuites(only: string | undefined): readonly SuitePlan[] {
+  const wanted = (only ?? '').split(',').filter((name) => name !== '');
+  const known = SUITES.map(({ name }) => name);
+  const unknown = wanted.filter((name) => !known.includes(name));
+  if (unknown.length > 0) {
+    throw new Error(`unknown suite \`${unknown.join(', ')}\`; known are ${known.join(', ')}`);
+  }
+  return wanted.length === 0 ? SUITES : SUITES.filter(({ name }) => wanted.includes(name));
+}
