@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { customResourceDefinition } from '../../../src/resources/crd.ts';
 import type { JsonSchema } from '../../../src/resources/json-schema.ts';
+import { API_VERSION, GROUP, SERVED_VERSIONS, VERSION } from '../../../src/resources/meta.ts';
 import { CUSTOM_KINDS, type CustomKind } from '../../../src/resources/kinds.ts';
 
 interface Version {
@@ -31,6 +32,19 @@ function parts(kind: CustomKind): [string, JsonSchema][] {
 const NOT_STRUCTURAL = ['anyOf', 'oneOf', 'allOf', 'const', '$id', '$ref', 'uniqueItems', 'patternProperties'];
 
 describe.each(CUSTOM_KINDS)('the CRD of %s', (kind) => {
+  it.each([undefined, ...SERVED_VERSIONS])('serves the same schema in all versions, stored in %s', (storage) => {
+    const { spec } = customResourceDefinition(kind, storage) as unknown as {
+      spec: { conversion: object; versions: (Version & { name: string; served: boolean; storage: boolean })[] };
+    };
+    // The API server converts objects by the name of the version alone.
+    expect(spec.conversion).toEqual({ strategy: 'None' });
+    expect(spec.versions.map(({ name }) => name)).toEqual([...SERVED_VERSIONS]);
+    expect(spec.versions.filter((version) => version.storage).map(({ name }) => name)).toEqual([storage ?? VERSION]);
+    const inFirst = ({ name, storage: _storage, ...rest }: (typeof spec.versions)[number]): unknown =>
+      JSON.parse(JSON.stringify(rest).replaceAll(`${GROUP}/${name}`, API_VERSION));
+    for (const version of spec.versions) expect(inFirst(version)).toEqual(inFirst(spec.versions[0]!));
+  });
+
   it('is a structural schema', () => {
     const found = parts(kind).flatMap(([path, schema]) =>
       NOT_STRUCTURAL.filter((keyword) => keyword in schema).map((keyword) => `${path}: ${keyword}`),

@@ -87,6 +87,17 @@ describe('files of the store', () => {
     });
   });
 
+  test('a manifest keeps the version of the API that it has', async () => {
+    await writeFile(path('roles', 'a.yaml'), manifest('a').replace('v1alpha1', 'v1beta1'));
+    await scanUntil('a', () => store.get('Role', 'a') !== undefined);
+    const found = store.get('Role', 'a')!;
+    await store.update('Role', { ...found, spec: { policies: ['p'] } });
+    expect(parse(await readFile(path('roles', 'a.yaml'), 'utf8'))).toMatchObject({
+      apiVersion: 'olapwarden.io/v1beta1',
+      spec: { policies: ['p'] },
+    });
+  });
+
   test('temporary files and the files of a deleted object are removed', async () => {
     const created = await store.create('Role', role('a'));
     await store.update('Role', { ...created, spec: { description: 'x' } });
@@ -269,7 +280,11 @@ describe('changes by hand', () => {
       manifest('x').replace('Role', 'Policy'),
       /invalid `kind` `Policy`: files in `roles\/` must have `kind: Role`/,
     ],
-    ['of another version', manifest('x').replace('v1alpha1', 'v7'), /apiVersion/],
+    [
+      'of another version',
+      manifest('x').replace('v1alpha1', 'v7'),
+      /invalid `apiVersion` `olapwarden.io\/v7`: it must be `olapwarden.io\/v1alpha1` or `olapwarden.io\/v1beta1`/,
+    ],
     ['without a name', manifest('x').replace('name: x', 'labels: {}'), /missing `metadata.name`/],
     ['with a name that cannot be', manifest('../../etc'), /metadata.name/],
     ['misspelt', manifest('x').replace('policies', 'polices'), /polices/],
