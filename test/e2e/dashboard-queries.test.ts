@@ -229,6 +229,7 @@ describe('the download of a whole result', () => {
       ['CSV', 'csv'],
       ['JSON lines', 'jsonl'],
       ['Arrow', 'arrow'],
+      ['Parquet', 'parquet'],
     ] as const) {
       const content = await contentOf(label);
       expect(content.equals(Buffer.from(await (await whole(format)).arrayBuffer()))).toBe(true);

@@ -84,7 +84,7 @@ export const ResultsQuerystring = Type.Object(
       }),
     ),
     format: Type.Optional(
-      StringEnum(['json', 'jsonl', 'csv', 'arrow'], {
+      StringEnum(['json', 'jsonl', 'csv', 'arrow', 'parquet'], {
         description: 'The form of the response, in place of `Accept`; a page in JSON by default.',
       }),
     ),

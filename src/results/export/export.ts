@@ -10,6 +10,7 @@ import { csvHeader, csvRows } from './csv.ts';
 import { CsvLayout } from './csv-layout.ts';
 import type { ExportFormat } from './format.ts';
 import { completeLines, jsonLines } from './json-lines.ts';
+import { parquetStream } from './parquet/parquet.ts';
 
 /** Rows of a result, ready to be sent. */
 export interface Export {
@@ -58,9 +59,14 @@ export function convertRows(
   rows: AsyncIterable<Uint8Array>,
 ): AsyncIterable<Uint8Array> {
   const lines = jsonLines(rows);
-  if (format === 'arrow') return inTurns(arrowStream(columns, completeLines(lines)));
-  return inTurns(format === 'csv' ? csvOf(columns, completeLines(lines)) : ended(lines));
+  const convert = CONVERTERS[format];
+  return inTurns(convert === undefined ? ended(lines) : convert(columns, completeLines(lines)));
 }
+
+/** Formats other than JSON lines, from pieces of complete lines. */
+const CONVERTERS: Readonly<
+  Partial<Record<ExportFormat, (columns: Columns, lines: AsyncIterable<Buffer>) => AsyncIterable<Uint8Array>>>
+> = { arrow: arrowStream, csv: csvOf, parquet: parquetStream };
 
 async function* csvOf({ columnNames }: Columns, lines: AsyncIterable<Buffer>): AsyncIterable<Uint8Array> {
   yield csvHeader(columnNames);

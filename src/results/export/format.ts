@@ -1,11 +1,13 @@
 /** A form in which rows of a result can be downloaded. */
-export type ExportFormat = 'jsonl' | 'csv' | 'arrow';
+export type ExportFormat = 'jsonl' | 'csv' | 'arrow' | 'parquet';
 
 interface FormatDescription {
   readonly contentType: string;
   /** Media types in `Accept` that select the format. */
   readonly mediaTypes: readonly string[];
   readonly extension: string;
+  /** The form is compressed, so that `Content-Encoding` would not make it smaller. */
+  readonly isCompressed?: true;
 }
 
 export const EXPORT_FORMATS: Readonly<Record<ExportFormat, FormatDescription>> = {
@@ -19,6 +21,12 @@ export const EXPORT_FORMATS: Readonly<Record<ExportFormat, FormatDescription>> =
     contentType: 'application/vnd.apache.arrow.stream',
     mediaTypes: ['application/vnd.apache.arrow.stream'],
     extension: 'arrows',
+  },
+  parquet: {
+    contentType: 'application/vnd.apache.parquet',
+    mediaTypes: ['application/vnd.apache.parquet'],
+    extension: 'parquet',
+    isCompressed: true,
   },
 };
 

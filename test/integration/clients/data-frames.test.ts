@@ -11,8 +11,10 @@ import { pythonWithDataFrames, run } from './install.ts';
 const HERE = import.meta.dirname;
 const DOCUMENT = join(HERE, '../../../docs/paginated-queries.md');
 const WITH_NULLS = { server: { 'pinot.server.instance.currentDataTableVersion': '4' } };
-const FORMATS = ['arrow', 'csv', 'jsonl'] as const;
-const READERS = ['pandas', 'polars', 'duckdb'].flatMap((name) => ['arrow', 'csv', 'lines'].map((f) => `${name}_${f}`));
+const FORMATS = ['arrow', 'parquet', 'csv', 'jsonl'] as const;
+const READERS = ['pandas', 'polars', 'duckdb'].flatMap((name) =>
+  ['arrow', 'parquet', 'csv', 'lines'].map((f) => `${name}_${f}`),
+);
 
 const COLUMNS =
   'id, aLong, aString, aBoolean, aFloat, aDouble, aDecimal, at, someBytes, aJson, ints, longs, doubles, strings';
@@ -129,13 +131,15 @@ describe('pandas, polars and DuckDB', () => {
   it('read a result with the examples of the documentation', async () => {
     const sql = 'SELECT aLong AS orderId, aString AS city FROM types ORDER BY id LIMIT 100';
     const id = await download(sql);
-    for (const format of ['csv', 'jsonl']) {
+    for (const format of ['parquet', 'csv', 'jsonl']) {
       await writeFile(join(folder, `orders.${format}`), await readFile(join(folder, `rows.${format}`)));
     }
     const expected = rowsWithDigits(await pinot.query(sql));
     const found = await examples();
     expect(Object.keys(found)).toEqual(
-      ['Arrow', 'CSV', 'JSON lines'].flatMap((format) => ['pandas', 'polars', 'DuckDB'].map((n) => `${n}, ${format}`)),
+      ['Arrow', 'Parquet', 'CSV', 'JSON lines'].flatMap((format) =>
+        ['pandas', 'polars', 'DuckDB'].map((n) => `${n}, ${format}`),
+      ),
     );
     await writeFile(join(folder, 'examples.json'), JSON.stringify(found));
     const read = await python('frame_examples.py', gateway.url, gateway.token, id, 'examples.json');

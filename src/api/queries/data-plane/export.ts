@@ -36,10 +36,10 @@ export async function sendExport(
   exchange.onClose(found.release);
   const { numRows, measure } = found;
   const { requestId } = reader.record;
-  const { contentType, extension } = EXPORT_FORMATS[format];
+  const { contentType, extension, isCompressed } = EXPORT_FORMATS[format];
   // A stored result never changes, so its id and the rows identify the bytes.
   const etag = `"${requestId}.${offset}.${numRows}.${extension}"`;
-  const coding = codingFor(exchange, found.length, settings());
+  const coding = isCompressed === true ? undefined : codingFor(exchange, found.length, settings());
   const headers = {
     'content-type': contentType,
     'content-disposition': `attachment; filename="${requestId}.${extension}"`,

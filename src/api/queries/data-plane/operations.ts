@@ -34,6 +34,7 @@ const PARTS = {
 const DOWNLOADS = {
   ...PARTS,
   'application/vnd.apache.arrow.stream': text('(binary)'),
+  'application/vnd.apache.parquet': text('(binary)'),
 };
 
 const TAGS = ['paginated queries'];
@@ -110,7 +111,7 @@ export const OPERATIONS: readonly Operation[] = [
     schema: {
       operationId: 'getQueryResults',
       tags: TAGS,
-      summary: 'One page of a stored result, or a download of its rows as JSON lines, CSV or Arrow.',
+      summary: 'One page of a stored result, or a download of its rows as JSON lines, CSV, Arrow or Parquet.',
       params: RequestIdParams,
       headers: ForwardHeaders,
       querystring: ResultsQuerystring,

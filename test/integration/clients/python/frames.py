@@ -1,6 +1,6 @@
 """Reads downloads with pandas, polars and DuckDB and compares every value with the broker's answer.
 
-Argument: a folder with `answer.json` (the broker's answer), `rows.arrow`, `rows.csv` and `rows.jsonl`.
+Argument: a folder with `answer.json` (the broker's answer), `rows.arrow`, `rows.parquet`, `rows.csv` and `rows.jsonl`.
 Prints one JSON object: for each reader the number of compared values and the first differences.
 """
 
@@ -23,7 +23,7 @@ schema = json.loads(answer_text)["resultTable"]["dataSchema"]
 names, types = schema["columnNames"], schema["columnDataTypes"]
 # Every numeral as the broker spelled it.
 spelled = json.loads(answer_text, parse_int=str, parse_float=str)["resultTable"]["rows"]
-arrow, csv, lines = (str(folder / f"rows.{suffix}") for suffix in ("arrow", "csv", "jsonl"))
+arrow, parquet, csv, lines = (str(folder / f"rows.{suffix}") for suffix in ("arrow", "parquet", "csv", "jsonl"))
 
 
 def expected(kind, value):
@@ -92,6 +92,19 @@ def duckdb_arrow():
     return duckdb.sql("SELECT * FROM reader").fetchall()
 
 
+def pandas_parquet():
+    frame = pandas.read_parquet(parquet, dtype_backend="pyarrow")
+    return zip(*(frame[name].array.__arrow_array__().to_pylist() for name in frame), strict=True)
+
+
+def polars_parquet():
+    return polars.read_parquet(parquet).rows()
+
+
+def duckdb_parquet():
+    return duckdb.read_parquet(parquet).fetchall()
+
+
 def typed(rows, convert):
     return [[convert(kind, value) for kind, value in zip(types, row, strict=True)] for row in rows]
 
@@ -155,5 +168,9 @@ def compared(read):
     return {"values": values, "wrong": wrong[:5]}
 
 
-READERS = (pandas_arrow, polars_arrow, duckdb_arrow, pandas_csv, polars_csv, duckdb_csv, pandas_lines, polars_lines, duckdb_lines)
+READERS = (
+    pandas_arrow, pandas_parquet, pandas_csv, pandas_lines,
+    polars_arrow, polars_parquet, polars_csv, polars_lines,
+    duckdb_arrow, duckdb_parquet, duckdb_csv, duckdb_lines,
+)
 print(json.dumps({read.__name__: compared(read) for read in READERS}))

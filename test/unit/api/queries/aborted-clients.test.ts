@@ -88,7 +88,7 @@ describe('clients that disconnect', () => {
     const rows = Array.from({ length: 200_000 }, (_, i) => `[${i},"${'x'.repeat(80)}"]`);
     endpoint.answer = () => responseOf(answerText(rows));
     const { requestId } = await submit();
-    for (const format of ['jsonl', 'csv', 'arrow']) {
+    for (const format of ['jsonl', 'csv', 'arrow', 'parquet']) {
       const path = `/query/${requestId}/results?format=${format}`;
       const sockets = await Promise.all(Array.from({ length: 4 }, () => readBeginning(path)));
       const refused = await fetch(gateway.url + path, { headers: TEST_HEADERS });

@@ -1,4 +1,6 @@
+import { zstdDecompressSync } from 'node:zlib';
 import { tableFromIPC } from 'apache-arrow';
+import { parquetReadObjects } from 'hyparquet';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { clusterResource, formatSrn } from '../../../../src/access/policy/srn.ts';
@@ -210,6 +212,24 @@ describe('a download of a result', () => {
     }
   });
 
+  it('is a Parquet file, which is not compressed again', async () => {
+    const headers = { accept: 'application/vnd.apache.parquet', 'accept-encoding': 'gzip, zstd' };
+    const answer = await get(await submitted(), '?offset=1&numRows=2', headers);
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/vnd.apache.parquet',
+      'content-disposition': expect.stringMatching(/\.parquet"$/),
+      'x-olap-warden-rows': '2',
+    });
+    expect(answer.headers).not.toHaveProperty('content-encoding');
+    const file = new Uint8Array(answer.rawPayload).buffer;
+    const read = await parquetReadObjects({ file, compressors: { ZSTD: (bytes) => zstdDecompressSync(bytes) } });
+    // The reader has undefined for a list that is null.
+    expect(read.map(({ long, longs }) => [long, longs ?? null])).toEqual([
+      [-9223372036854775808n, []],
+      [null, null],
+    ]);
+  });
+
   it('consists of several record batches if it is large', async () => {
     rows = Array.from({ length: 20 }, () => ROWS).flat();
     const table = tableFromIPC((await get(await submitted(), '?format=arrow')).rawPayload);
@@ -253,7 +273,7 @@ describe('a download of a result', () => {
 
   it('requires the permissions of a page for each request', async () => {
     const id = await submitted();
-    for (const format of ['jsonl', 'csv', 'arrow']) {
+    for (const format of ['jsonl', 'csv', 'arrow', 'parquet']) {
       denied = new Set(['Query srn2:table#orders']);
       expect((await get(id, `?format=${format}`)).statusCode).toBe(403);
       denied = new Set([`GetResponseStore ${formatSrn(clusterResource)}`]);
@@ -270,11 +290,11 @@ describe('a download of a result', () => {
         `{"resultTable":{"dataSchema":${SCHEMA},"rows":[${ROWS.join(',')}]},"exceptions":[],"tablesQueried":["ORDERS_OFFLINE"]}`,
       );
     const id = await submitted();
-    const queries = ['?offset=0&numRows=1', '?format=jsonl', '?format=csv', '?format=arrow'];
+    const queries = ['?offset=0&numRows=1', '?format=jsonl', '?format=csv', '?format=arrow', '?format=parquet'];
     const statuses = () => Promise.all(queries.map(async (query) => (await get(id, query)).statusCode));
-    expect(await statuses()).toEqual([200, 200, 200, 200]);
+    expect(await statuses()).toEqual([200, 200, 200, 200, 200]);
     denied = new Set(['Query srn2:table#ORDERS']);
-    expect(await statuses()).toEqual([403, 403, 403, 403]);
+    expect(await statuses()).toEqual([403, 403, 403, 403, 403]);
   });
 
   it('is a page in JSON unless another format is preferred', async () => {
@@ -285,7 +305,10 @@ describe('a download of a result', () => {
     expect(named.headers['content-type']).toBe('application/json');
     expect((await get(id, '?numRows=1')).statusCode).toBe(400);
     const unknown = await get(id, '?format=xml');
-    expect([unknown.statusCode, unknown.body]).toEqual([400, expect.stringContaining('json, jsonl, csv, arrow')]);
+    expect([unknown.statusCode, unknown.body]).toEqual([
+      400,
+      expect.stringContaining('json, jsonl, csv, arrow, parquet'),
+    ]);
     expect((await get(id, '?format=csv&offset=2100')).statusCode).toBe(400);
   });
 
@@ -302,6 +325,8 @@ describe('a download of a result', () => {
     [10, '"a[5]"'],
   ])('ends before its end where the value of column %i is %s, which is not of its type', async (at, value) => {
     rows = [...ROWS, `[${COLUMNS.map(([, , values], i) => (i === at ? value : values[0])).join(',')}]`];
-    await expect(get(await submitted(), '?format=arrow')).rejects.toThrow();
+    const id = await submitted();
+    await expect(get(id, '?format=arrow')).rejects.toThrow();
+    await expect(get(id, '?format=parquet')).rejects.toThrow();
   });
 });

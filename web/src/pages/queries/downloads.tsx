@@ -10,6 +10,7 @@ const FORMATS: readonly { format: DownloadFormat; label: string; extension: stri
   { format: 'csv', label: 'CSV', extension: 'csv' },
   { format: 'jsonl', label: 'JSON lines', extension: 'jsonl' },
   { format: 'arrow', label: 'Arrow', extension: 'arrows' },
+  { format: 'parquet', label: 'Parquet', extension: 'parquet' },
 ];
 
 interface Running {

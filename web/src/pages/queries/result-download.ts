@@ -1,6 +1,6 @@
 import { ApiError, callStream } from '../../lib/api.ts';
 
-export type DownloadFormat = 'csv' | 'jsonl' | 'arrow';
+export type DownloadFormat = 'csv' | 'jsonl' | 'arrow' | 'parquet';
 
 export interface Progress {
   /** Bytes, uncompressed. */
