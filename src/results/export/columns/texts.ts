@@ -16,6 +16,13 @@ import { Column, firstOf, grown, notOfType } from './column.ts';
 const MAX_LOOP_BYTES = 48;
 /** UTF-8 uses at most this many bytes for one UTF-16 code unit. */
 const MAX_UTF8_BYTES = 3;
+/** The character of an escape sequence of two characters, by its second one. `\\u` has 0. */
+const ESCAPED = new Uint8Array(0x80);
+for (const sequence of '"\\/bfnrt') {
+  ESCAPED[sequence.charCodeAt(0)] = (JSON.parse(`"\\${sequence}"`) as string).charCodeAt(0);
+}
+const TRUE = 0x74;
+const FALSE = 0x66;
 const HEX = /^(?:[\da-f]{2})*$/i;
 
 /** Values of different lengths, one after the other in one buffer. */
@@ -63,6 +70,21 @@ export class TextColumn extends BufferColumn {
 
   #setEscaped(i: number, bytes: Uint8Array, at: number): number {
     const end = afterString(bytes, at);
+    let to = this.reserveBytes(i, end - at);
+    const { data } = this;
+    for (let from = at + 1; from < end - 1; from++) {
+      let byte = bytes[from] as number;
+      if (byte === BACKSLASH) {
+        byte = ESCAPED[bytes[++from] as number] ?? 0;
+        if (byte === 0) return this.#setDecoded(i, bytes, { at, end });
+      }
+      data[to++] = byte;
+    }
+    this.offsets[i + 1] = to;
+    return end;
+  }
+
+  #setDecoded(i: number, bytes: Uint8Array, { at, end }: { readonly at: number; readonly end: number }): number {
     const text = textOf(textAt(bytes, at, end));
     const to = this.reserveBytes(i, text.length * MAX_UTF8_BYTES);
     this.offsets[i + 1] = to + this.data.write(text, to);
@@ -100,10 +122,11 @@ export class BooleanColumn extends Column {
   bits = firstOf((length) => new Uint8Array(length >> 3));
 
   protected set(i: number, bytes: Uint8Array, at: number): number {
+    const first = bytes[at];
     const end = afterValue(bytes, at);
-    const text = textOf(textAt(bytes, at, end));
-    if (text !== 'true' && text !== 'false') throw notOfType();
-    if (text === 'true') this.bits[i >> 3] = (this.bits[i >> 3] as number) | (1 << (i & 7));
+    // JSON has no other literals with these letters.
+    const isTrue = first === TRUE || (first !== FALSE && booleanOf(textOf(textAt(bytes, at, end))));
+    if (isTrue) this.bits[i >> 3] = (this.bits[i >> 3] as number) | (1 << (i & 7));
     return end;
   }
 
@@ -115,6 +138,11 @@ export class BooleanColumn extends Column {
   protected reserve(capacity: number): void {
     this.bits = grown(this.bits, (length) => new Uint8Array(length), capacity >> 3);
   }
+}
+
+function booleanOf(text: string): boolean {
+  if (text !== 'true' && text !== 'false') throw notOfType();
+  return text === 'true';
 }
 
 /** Values of a multi-value column. */
