@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs a part that olap-warden runs on or is tested with, and prints its folder.
 #
-#   tools/install.sh node|kubernetes|node-parts|coredns|kind|helm|kube-score|pinot|pinot-parsers|pinot-tools|sample|s3|gcs|prometheus|browser
+#   tools/install.sh node|kubernetes|node-parts|coredns|kind|helm|kube-score|pinot|pinot-parsers|pinot-tools|sample|s3|gcs|prometheus|alertmanager|browser
 #   tools/install.sh kubernetes 1.35|1.36|1.37
 #
 # An older minor version of Kubernetes has kube-apiserver, kube-controller-manager and kubectl, and the etcd of the newest one.
@@ -239,6 +239,27 @@ build_prometheus() {
   )
 }
 
+build_alertmanager() {
+  need apt-get 'install Alertmanager 0.25 or newer (https://prometheus.io) as `alertmanager` in the PATH'
+  say 'fetching Alertmanager'
+  (
+    cd "$1"
+    apt-get download -qq prometheus-alertmanager 2>/dev/null || { apt-get update -qq && apt-get download -qq prometheus-alertmanager; } || die 'apt-get has no package prometheus-alertmanager; run `apt-get update` as root'
+    dpkg-deb -x prometheus-alertmanager_*.deb unpacked
+    mv unpacked/usr/bin/prometheus-alertmanager unpacked/usr/share .
+    # Debian's build reads its templates from /usr/share.
+    cat >alertmanager <<'EOF'
+#!/bin/sh
+folder=$(dirname "$0")
+root=
+[ "$(id -u)" = 0 ] || root=--map-root-user
+exec unshare $root --mount sh -c 'mount --bind "$0/share" /usr/share && exec "$0/prometheus-alertmanager" "$@"' "$folder" "$@"
+EOF
+    chmod +x alertmanager
+    rm -rf unpacked prometheus-alertmanager_*.deb
+  )
+}
+
 # A Chromium for the dashboard tests: $CHROMIUM, or one in the PATH, or the Debian package.
 find_browser() {
   local name
@@ -289,6 +310,8 @@ case ${1:-} in
   gcs) ensure "$cache/fake-gcs-server-$(pins "$here"/object-stores/gcs/go.{mod,sum})" build_gcs ;;
   prometheus)
     if command -v promtool >/dev/null && command -v prometheus >/dev/null; then dirname "$(command -v promtool)"; else ensure "$cache/prometheus-debian" build_prometheus; fi ;;
+  alertmanager)
+    if command -v alertmanager >/dev/null; then dirname "$(command -v alertmanager)"; else ensure "$cache/alertmanager-debian" build_alertmanager; fi ;;
   browser) find_browser ;;
-  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns kind helm kube-score pinot pinot-parsers pinot-tools sample s3 gcs prometheus browser" ;;
+  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns kind helm kube-score pinot pinot-parsers pinot-tools sample s3 gcs prometheus alertmanager browser" ;;
 esac
