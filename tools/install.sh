@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs a part that olap-warden runs on or is tested with, and prints its folder.
 #
-#   tools/install.sh node|kubernetes|node-parts|coredns|kind|helm|kube-score|pinot|pinot-parsers|pinot-tools|sample|s3|gcs|prometheus|browser
+#   tools/install.sh node|kubernetes|node-parts|coredns|kind|helm|kube-score|pinot|pinot-parsers|pinot-tools|sample|s3|gcs|open-reports|prometheus|alertmanager|browser
 #   tools/install.sh kubernetes 1.35|1.36|1.37
 #
 # An older minor version of Kubernetes has kube-apiserver, kube-controller-manager and kubectl, and the etcd of the newest one.
@@ -173,6 +173,14 @@ build_kube_score() {
 build_s3() { need go 'install Go 1.26 or newer'; say 'building versitygw'; go_build object-stores/s3 "$1/" '' github.com/versity/versitygw/cmd/versitygw; }
 build_gcs() { need go 'install Go 1.26 or newer'; say 'building fake-gcs-server'; go_build object-stores/gcs "$1/" '' github.com/fsouza/fake-gcs-server; }
 
+# The kind Report of openreports.io, as its project publishes it.
+build_open_reports() {
+  need go 'install Go 1.26 or newer'
+  local module
+  module=$(cd "$here/open-reports" && GOFLAGS=-mod=readonly go mod download -json github.com/openreports/reports-api | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+  cp "$module/config/crd/openreports.io_reports.yaml" "$1/crd.yaml"
+}
+
 # Prints every 5 s how much has been downloaded. Exits with its parent.
 show_growth() { # folder, expected MB
   local before grown
@@ -239,6 +247,27 @@ build_prometheus() {
   )
 }
 
+build_alertmanager() {
+  need apt-get 'install Alertmanager 0.25 or newer (https://prometheus.io) as `alertmanager` in the PATH'
+  say 'fetching Alertmanager'
+  (
+    cd "$1"
+    apt-get download -qq prometheus-alertmanager 2>/dev/null || { apt-get update -qq && apt-get download -qq prometheus-alertmanager; } || die 'apt-get has no package prometheus-alertmanager; run `apt-get update` as root'
+    dpkg-deb -x prometheus-alertmanager_*.deb unpacked
+    mv unpacked/usr/bin/prometheus-alertmanager unpacked/usr/share .
+    # Debian's build reads its templates from /usr/share.
+    cat >alertmanager <<'EOF'
+#!/bin/sh
+folder=$(dirname "$0")
+root=
+[ "$(id -u)" = 0 ] || root=--map-root-user
+exec unshare $root --mount sh -c 'mount --bind "$0/share" /usr/share && exec "$0/prometheus-alertmanager" "$@"' "$folder" "$@"
+EOF
+    chmod +x alertmanager
+    rm -rf unpacked prometheus-alertmanager_*.deb
+  )
+}
+
 # A Chromium for the dashboard tests: $CHROMIUM, or one in the PATH, or the Debian package.
 find_browser() {
   local name
@@ -287,8 +316,11 @@ case ${1:-} in
   sample) ensure "$cache/sample-$(pins "$here"/pinot/{sample-tables.ts,build-sample.ts,SegmentBuilder.java})" build_sample ;;
   s3) ensure "$cache/versitygw-$(pins "$here"/object-stores/s3/go.{mod,sum})" build_s3 ;;
   gcs) ensure "$cache/fake-gcs-server-$(pins "$here"/object-stores/gcs/go.{mod,sum})" build_gcs ;;
+  open-reports) ensure "$cache/open-reports-$(pins "$here"/open-reports/go.{mod,sum})" build_open_reports ;;
   prometheus)
     if command -v promtool >/dev/null && command -v prometheus >/dev/null; then dirname "$(command -v promtool)"; else ensure "$cache/prometheus-debian" build_prometheus; fi ;;
+  alertmanager)
+    if command -v alertmanager >/dev/null; then dirname "$(command -v alertmanager)"; else ensure "$cache/alertmanager-debian" build_alertmanager; fi ;;
   browser) find_browser ;;
-  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns kind helm kube-score pinot pinot-parsers pinot-tools sample s3 gcs prometheus browser" ;;
+  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns kind helm kube-score pinot pinot-parsers pinot-tools sample s3 gcs open-reports prometheus alertmanager browser" ;;
 esac

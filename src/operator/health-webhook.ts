@@ -6,6 +6,7 @@ import type { Clock } from '../platform/clock.ts';
 import { Deadline } from '../platform/deadline.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { activeReports } from './health-reports.ts';
+import { ReportFollower } from './report-follower.ts';
 
 export interface HealthWebhookOptions {
   readonly url: URL;
@@ -46,63 +47,26 @@ interface Delivered {
 /**
  * Sends the failing checks of each report to a webhook, on the leader.
  *
- * Level-triggered: each delivery contains the current alerts, and those that ended since the last successful one. Changes during failed
- * attempts are part of the next attempt, so nothing queues up. Failures of one report do not delay the others. A new leader sends what fires; what ended before is not known to it.
+ * Each delivery contains the current alerts, and those that ended since the last successful one. Failures of one report do not delay the others. A new leader sends what fires; what ended before is not known to it.
  */
 export class HealthWebhook {
   readonly #options: HealthWebhookOptions;
-  readonly #stopping = new AbortController();
+  readonly #follower: ReportFollower;
   readonly #delivered = new Map<string, Delivered>();
   readonly #failed = new Map<string, Failed>();
-  #unsubscribe: () => void = () => undefined;
-  #cancelTimer: () => void = () => undefined;
-  #working: Promise<void> | undefined;
-  #again = false;
 
   constructor(options: HealthWebhookOptions) {
     this.#options = options;
+    const update = () => this.#update();
+    this.#follower = new ReportFollower({ ...options, name: 'the webhook of the health checks', update });
   }
 
   start(): void {
-    this.#unsubscribe = this.#options.store.subscribe('ClusterHealthReport', () => this.#wake());
-    this.#wake();
+    this.#follower.start();
   }
 
-  async stop(): Promise<void> {
-    this.#unsubscribe();
-    this.#cancelTimer();
-    this.#stopping.abort(new Error('the webhook is stopping'));
-    await this.#working;
-  }
-
-  #wake(): void {
-    if (this.#stopping.signal.aborted) return;
-    if (this.#working !== undefined) {
-      this.#again = true;
-      return;
-    }
-    this.#cancelTimer();
-    const failed = (error: unknown): number => {
-      this.#options.log.error({ err: error }, 'webhook of the health checks failed');
-      return this.#options.clock.now() + BACKOFF.maxMs;
-    };
-    this.#working = this.#update()
-      .catch(failed)
-      .then((nextAt) => {
-        this.#working = undefined;
-        if (this.#stopping.signal.aborted) return;
-        const again = this.#again;
-        this.#again = false;
-        if (again) this.#wake();
-        else this.#schedule(nextAt);
-      });
-  }
-
-  #schedule(at: number): void {
-    const { clock } = this.#options;
-    // Timers are limited to 24 days; an hour is early enough to look again.
-    const waitMs = Math.min(Math.max(0, at - clock.now()), 3_600_000);
-    this.#cancelTimer = clock.schedule(() => this.#wake(), waitMs);
+  stop(): Promise<void> {
+    return this.#follower.stop();
   }
 
   /** Sends what changed. @returns when to look again, milliseconds since the epoch */
@@ -131,7 +95,7 @@ export class HealthWebhook {
       this.#remember(report, firing);
       return Math.min(nextAt, firing.length === 0 ? nextAt : clock.now() + REPEAT_MS);
     } catch (error) {
-      if (this.#stopping.signal.aborted) return nextAt;
+      if (this.#follower.signal.aborted) return nextAt;
       metrics.webhook('error');
       const attempt = failed === undefined || isGivenUp(failed) ? 1 : failed.attempts + 1;
       const { message } = error as Error;
@@ -173,7 +137,7 @@ export class HealthWebhook {
   async #send(payload: WebhookPayload): Promise<void> {
     const { url, authorization, clock } = this.#options;
     const credential = await authorization();
-    const deadline = new Deadline(clock, TIMEOUT_MS, this.#stopping.signal);
+    const deadline = new Deadline(clock, TIMEOUT_MS, this.#follower.signal);
     try {
       const response = await fetch(url, {
         method: 'POST',

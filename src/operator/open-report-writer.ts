@@ -8,6 +8,7 @@ import type { ClusterHealthReport } from '../resources/kinds.ts';
 import { API_VERSION, LABELS, type ObjectMeta, type OwnerReference } from '../resources/meta.ts';
 import { StoreError, type ResourceStore } from '../store/resource-store.ts';
 import { activeReports } from './health-reports.ts';
+import { ReportFollower } from './report-follower.ts';
 
 export interface OpenReportWriterOptions {
   readonly openReports: OpenReports;
@@ -35,62 +36,34 @@ interface Written {
 /**
  * Writes each health report as a Report of openreports.io too, on the leader.
  *
- * Level-triggered: each step compares the current reports with what was written, so changes during a failure are part of the next write.
+ * Each step compares the current reports with what was written, so changes during a failure are part of the next write.
  * A Report that another program made is not changed. Kubernetes deletes a Report with its ClusterHealthReport, its owner.
  */
 export class OpenReportWriter {
   readonly #options: OpenReportWriterOptions;
-  readonly #stopping = new AbortController();
+  readonly #follower: ReportFollower;
   readonly #written = new Map<string, Written>();
   readonly #backoff: Backoff;
   /** No request before this time, milliseconds since the epoch. */
   #pausedUntil = 0;
   #absent = false;
-  #unsubscribe: () => void = () => undefined;
-  #cancelTimer: () => void = () => undefined;
-  #working: Promise<void> | undefined;
-  #again = false;
 
   constructor(options: OpenReportWriterOptions) {
     this.#options = options;
     this.#backoff = new Backoff(options.clock, BACKOFF);
+    const update = () => this.#update();
+    this.#follower = new ReportFollower({ ...options, name: 'the writer of openreports.io', update });
   }
 
   start(): void {
-    this.#unsubscribe = this.#options.store.subscribe('ClusterHealthReport', () => this.#wake());
-    this.#wake();
+    this.#follower.start();
   }
 
-  async stop(): Promise<void> {
-    this.#unsubscribe();
-    this.#cancelTimer();
-    this.#stopping.abort(new Error('the writer of openreports.io is stopping'));
-    await this.#working;
+  stop(): Promise<void> {
+    return this.#follower.stop();
   }
 
-  #wake(): void {
-    if (this.#stopping.signal.aborted) return;
-    if (this.#working !== undefined) {
-      this.#again = true;
-      return;
-    }
-    this.#cancelTimer();
-    this.#working = this.#update().then((nextAt) => {
-      this.#working = undefined;
-      if (this.#stopping.signal.aborted) return;
-      const again = this.#again;
-      this.#again = false;
-      if (again) this.#wake();
-      else if (Number.isFinite(nextAt)) this.#schedule(nextAt);
-    });
-  }
-
-  #schedule(at: number): void {
-    const { clock } = this.#options;
-    this.#cancelTimer = clock.schedule(() => this.#wake(), Math.max(0, at - clock.now()));
-  }
-
-  /** Writes what changed. Never rejects. @returns when to look again, milliseconds since the epoch; Infinity: at the next change */
+  /** Writes what changed. @returns when to look again, milliseconds since the epoch; Infinity: at the next change */
   async #update(): Promise<number> {
     const { store, clock, log, isLeader } = this.#options;
     if (clock.now() < this.#pausedUntil) return this.#pausedUntil;
@@ -99,11 +72,11 @@ export class OpenReportWriter {
     for (const name of this.#written.keys()) if (!names.has(name)) this.#written.delete(name);
     let failed = false;
     for (const report of reports) {
-      if (this.#stopping.signal.aborted || !isLeader()) break;
+      if (this.#follower.signal.aborted || !isLeader()) break;
       try {
         await this.#updateReport(report);
       } catch (error) {
-        if (this.#stopping.signal.aborted) break;
+        if (this.#follower.signal.aborted) break;
         failed = true;
         const { message } = error as Error;
         log.warn({ report: report.metadata.name, error: message }, 'failed to write a Report of openreports.io');
@@ -124,7 +97,7 @@ export class OpenReportWriter {
     const written = this.#written.get(name);
     const isKnown = written?.uid === uid && isDeepStrictEqual(written?.content, content);
     if (content === undefined || (isKnown && clock.now() < (written?.compareAt ?? 0))) return;
-    const { signal } = this.#stopping;
+    const { signal } = this.#follower;
     const stored = await openReports.read(name, signal);
     const isWritten =
       stored === undefined ? await this.#create(report, content) : await this.#replace(report, content, stored);
@@ -139,7 +112,7 @@ export class OpenReportWriter {
     const { name } = report.metadata;
     try {
       const metadata = { name, labels: ownLabels(), ownerReferences: [ownerOf(report)] };
-      await openReports.create(metadata, content, this.#stopping.signal);
+      await openReports.create(metadata, content, this.#follower.signal);
       return true;
     } catch (error) {
       if (!(error instanceof StoreError && error.code === 'not-found')) throw error;
@@ -162,7 +135,7 @@ export class OpenReportWriter {
     const isCurrent =
       isDeepStrictEqual({ source, scope, summary, results }, content) &&
       isDeepStrictEqual(metadata.ownerReferences, next.ownerReferences);
-    if (!isCurrent && isLeader()) await openReports.replace(next, content, this.#stopping.signal);
+    if (!isCurrent && isLeader()) await openReports.replace(next, content, this.#follower.signal);
     return true;
   }
 }

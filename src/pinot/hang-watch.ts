@@ -70,18 +70,29 @@ export class HangWatch {
     }
   }
 
-  /** Whether the endpoint responds to `GET /health`, with any status. */
-  async #responds(url: string, timeoutMs: number): Promise<boolean> {
-    const known = this.#probes.get(url);
-    if (known !== undefined) return known;
-    const probe = this.#probe(url, timeoutMs).finally(() => this.#probes.delete(url));
-    this.#probes.set(url, probe);
-    return probe;
+  /**
+   * Whether the endpoint responds to `GET /health`, with any status. A probe has a time-out of its own, so that a request with little time does
+   * not decide for the others that share it; each waits for it as long as its own time allows.
+   * @param limitMs how long this request can wait
+   */
+  async #responds(url: string, limitMs: number): Promise<boolean> {
+    let probe = this.#probes.get(url);
+    if (probe === undefined) {
+      probe = this.#probe(url).finally(() => this.#probes.delete(url));
+      this.#probes.set(url, probe);
+    }
+    const waited = Promise.withResolvers<boolean>();
+    const cancel = this.#clock.schedule(() => waited.resolve(false), limitMs);
+    try {
+      return await Promise.race([probe, waited.promise]);
+    } finally {
+      cancel();
+    }
   }
 
-  async #probe(url: string, timeoutMs: number): Promise<boolean> {
+  async #probe(url: string): Promise<boolean> {
     try {
-      const timeouts = { headersTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs };
+      const timeouts = { headersTimeoutMs: PROBE_TIMEOUT_MS, bodyTimeoutMs: PROBE_TIMEOUT_MS };
       const answer = await this.#probed.get(url)?.request({ method: 'GET', path: '/health', ...timeouts });
       answer?.body.on('error', () => undefined);
       answer?.body.resume();

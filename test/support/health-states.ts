@@ -77,7 +77,8 @@ export class HealthStates {
   async api(method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
     const answer = await fetch(this.#pinot.controllerUrl + path, {
       method,
-      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+      headers: { accept: 'application/json', ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(WAIT_LIMIT_MS),
     });
     const text = await answer.text();

@@ -101,6 +101,11 @@ export class Pinot extends PinotClient {
     return String(await this.#cluster.command('add-controller'));
   }
 
+  /** Starts a minion, once; resolves when it is healthy. */
+  async startMinion(): Promise<void> {
+    await this.#cluster.command('start-minion');
+  }
+
   /** Freezes the whole cluster: connections stay open without data. */
   pause(): void {
     process.kill(this.#cluster.pid, 'SIGSTOP');

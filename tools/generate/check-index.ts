@@ -149,7 +149,7 @@ Each finding has a severity and \`since\`, the start of the first run in a row t
 const FAULTS = `
 ## What the checks found
 
-Each check was run on a cluster with its fault, and without. *live*: a running Pinot 0.11 with three or five servers (\`test/integration/health\`); *lowered threshold*: there, with a threshold that a small cluster can exceed; *recorded or built responses*: without a running Pinot (\`test/unit/health\`).
+Each check was run on a cluster with its fault, and without. *live*: a running Pinot 0.11 with three or five servers (\`test/integration/health\`); *lowered threshold*: there, with a threshold that a small cluster can exceed; *recorded or built responses*: without a running Pinot (\`test/unit/health\`), because only Pinot 1.x reports the data, and its server is not on Maven Central.
 
 ${faultTable()}
 `;

@@ -33,6 +33,7 @@ import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.common.utils.Time;
 import org.apache.pinot.broker.broker.helix.HelixBrokerStarter;
 import org.apache.pinot.controller.ControllerStarter;
+import org.apache.pinot.minion.MinionStarter;
 import org.apache.pinot.server.starter.helix.HelixServerStarter;
 import org.apache.pinot.spi.env.PinotConfiguration;
 import org.apache.pinot.spi.services.ServiceStartable;
@@ -41,7 +42,7 @@ import org.apache.zookeeper.server.ZooKeeperServer;
 import scala.Option;
 
 /**
- * A whole Apache Pinot in one JVM: ZooKeeper, a controller, brokers, servers and, when asked for, Kafka.
+ * A whole Apache Pinot in one JVM: ZooKeeper, a controller, brokers, servers and, when asked for, a minion and Kafka.
  *
  * <pre>Cluster DIRECTORY [--brokers N] [--servers N] [--controller|--broker|--server key=value]…</pre>
  *
@@ -65,6 +66,7 @@ public final class Cluster {
   private final ServiceStartable[] servers;
   private final List<ServiceStartable> otherControllers = new ArrayList<>();
   private ServiceStartable controller;
+  private ServiceStartable minion;
   private KafkaServer kafka;
 
   private Cluster(Options options, PrintStream answers) throws Exception {
@@ -193,6 +195,13 @@ public final class Cluster {
         awaitHealthy(url(name));
         return url(name);
       }
+      case "start-minion":
+        if (minion == null) {
+          ports.put("minion", Ports.free(ports));
+          minion = begin(new MinionStarter(), minionProperties());
+          awaitHealthy(url("minion"));
+        }
+        return null;
       case "start-kafka":
         startKafka();
         return HOST + ":" + ports.get("kafka");
@@ -203,7 +212,7 @@ public final class Cluster {
         return produce(words[1], Path.of(words[2]));
       default:
         throw new IllegalArgumentException("unknown command `" + words[0]
-            + "`; known: stop-server N, start-server N, stop-broker N, start-broker N, add-controller, start-kafka, create-topic NAME PARTITIONS, produce TOPIC FILE");
+            + "`; known: stop-server N, start-server N, stop-broker N, start-broker N, add-controller, start-minion, start-kafka, create-topic NAME PARTITIONS, produce TOPIC FILE");
     }
   }
 
@@ -287,6 +296,20 @@ public final class Cluster {
     properties.put("pinot.server.instance.dataDir", data.resolve("index").toString());
     properties.put("pinot.server.instance.segmentTarDir", data.resolve("segments").toString());
     properties.putAll(extra.getOrDefault("server", Map.of()));
+    return properties;
+  }
+
+  private Map<String, Object> minionProperties() {
+    String port = ports.get("minion").toString();
+    Map<String, Object> properties = new HashMap<>();
+    properties.put("pinot.cluster.name", NAME);
+    properties.put("pinot.zk.server", zookeeper());
+    properties.put("pinot.minion.host", HOST);
+    properties.put("pinot.minion.port", port);
+    properties.put("pinot.minion.adminapi.access.protocols", "http");
+    properties.put("pinot.minion.adminapi.access.protocols.http.host", HOST);
+    properties.put("pinot.minion.adminapi.access.protocols.http.port", port);
+    properties.put("pinot.minion.instance.dataDir", directory.resolve("minion").toString());
     return properties;
   }
 
@@ -388,6 +411,7 @@ public final class Cluster {
       Arrays.stream(some).flatMap(service -> Optional.ofNullable(service).stream()).forEach(all::add);
     }
     all.addAll(otherControllers);
+    Optional.ofNullable(minion).ifPresent(all::add);
     return all;
   }
 

@@ -23,9 +23,9 @@ export const dataFreshness = defineCheck({
   defaultThresholds: DEFAULTS,
   remediation: 'Check the job that pushes the segments, or the producer of the stream.',
   madeFault: {
-    where: 'recorded',
-    fault: 'built snapshots with arrival times; a live fault would take hours',
-    found: 'the table',
+    where: 'lowered',
+    fault: 'no segment for longer than between six earlier ones',
+    found: 'the table, until the next segment',
   },
   needs: ['tables', 'enabled', 'assignment', 'segmentMetadata'],
   evaluate({ snapshot, thresholds, now }) {

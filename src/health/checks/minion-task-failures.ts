@@ -11,9 +11,9 @@ export const minionTaskFailures = defineCheck({
   defaultThresholds: { minFailures: 3 },
   remediation: 'Read the errors in GET /tasks/task/{task}/debug and in the log of the minions.',
   madeFault: {
-    where: 'recorded',
-    fault: 'built counts of subtasks; no recorded cluster had minions',
-    found: 'the type of the task',
+    where: 'live',
+    fault: 'the file that a minion reads is no JSON, three times',
+    found: 'the type of the task, until a task succeeded',
   },
   needs: ['minionTasks'],
   evaluate({ snapshot, thresholds: { minFailures } }) {

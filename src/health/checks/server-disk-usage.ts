@@ -15,7 +15,11 @@ export const serverDiskUsage = defineCheck({
   defaultThresholds: { maxUsedPercent: 85, criticalUsedPercent: 95 },
   remediation:
     'Enlarge the disk, add servers and rebalance, shorten the retention, or move old segments to another tier.',
-  madeFault: { where: 'recorded', fault: 'responses of 1.5 with a lowered threshold', found: 'the servers' },
+  madeFault: {
+    where: 'recorded',
+    fault: 'responses of 1.5 with a lowered threshold (0.11 reports no disk)',
+    found: 'the servers',
+  },
   needs: ['instances', 'instanceHealth', 'disks'],
   evaluate({ snapshot, thresholds: { maxUsedPercent, criticalUsedPercent } }) {
     const findings = new Findings();

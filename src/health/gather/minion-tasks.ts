@@ -9,6 +9,8 @@ const MAX_TYPES = 50;
 /** States of a subtask that end it without success. */
 const FAILED = ['error', 'timedOut', 'aborted', 'dropped'] as const;
 const RUNNING = ['waiting', 'running'] as const;
+/** Pinot 0.11 responds with 500 to a request for tasks that does not ask for JSON. */
+const JSON_ONLY = { accept: 'application/json' };
 
 /** Reads the latest tasks of each type, one type after the other: the controller reads each of its tasks from ZooKeeper. */
 export async function readMinionTasks(reader: Reader, calls: ClusterCalls): Promise<MinionTasks[]> {
@@ -16,7 +18,7 @@ export async function readMinionTasks(reader: Reader, calls: ClusterCalls): Prom
   const result: MinionTasks[] = [];
   for (const type of types.slice(0, MAX_TYPES)) {
     const path = `/tasks/${encodeURIComponent(type)}/taskcounts`;
-    const counts = await orNone(() => reader.json(calls.call('task_counts', path)));
+    const counts = await orNone(() => reader.json({ ...calls.call('task_counts', path), headers: JSON_ONLY }));
     result.push(minionTasks(type, objectOf(counts)));
   }
   return result;

@@ -409,7 +409,7 @@ describe('checks beyond the specification', () => {
     await states.passes('SEGMENT_METADATA_MISMATCH_CHECK');
   });
 
-  it('that this cluster cannot fail: without minions, without endpoints for disks, and with new segments', async () => {
+  it('that this cluster cannot have: without minions, without endpoints for disks, and with new segments', async () => {
     expect((await states.passes('MINION_TASK_FAILURES_CHECK')).message).toContain('not applicable');
     expect((await states.passes('SERVER_DISK_USAGE_CHECK')).message).toContain('not applicable');
     await states.passes('DATA_FRESHNESS_CHECK');

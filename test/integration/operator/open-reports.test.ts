@@ -8,6 +8,7 @@ import { systemClock } from '../../../src/platform/clock.ts';
 import type { ClusterHealthReportStatus } from '../../../src/resources/cluster-health-report.ts';
 import type { ObjectMeta } from '../../../src/resources/meta.ts';
 import { clusterHealthReport } from '../../builders/resources.ts';
+import { installed } from '../../../tools/pinot/jvm.ts';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
 import { KUBECTL_TIMEOUT } from '../../support/limits.ts';
 import { connect, eventually, runOperator } from '../../support/operator.ts';
@@ -15,7 +16,6 @@ import { startProduct } from '../../support/product-process.ts';
 import { loggedLines } from '../../unit/operator/fakes.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
-const CRD = join(ROOT, 'test/fixtures/open-reports/crd.yaml');
 const NAMESPACE = 'olap';
 
 interface StoredReport {
@@ -26,9 +26,12 @@ interface StoredReport {
 // Its own API server: the kind must not exist at first.
 let api: ControlPlane;
 let kubeconfig: string;
+/** Path of the definition that openreports.io publishes. */
+let definition: string;
 const ended: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
+  definition = join(await installed('open-reports'), 'crd.yaml');
   api = await startControlPlane();
   await api.applyCrds();
   await api.mustKubectl(['create', 'namespace', NAMESPACE]);
@@ -84,8 +87,8 @@ it('writes a Report for each health report once openreports.io is installed', as
   );
   for (const end of ended.splice(0)) await end();
 
-  await api.mustKubectl(['apply', '-f', CRD]);
-  await api.mustKubectl(['wait', '--for=condition=Established', KUBECTL_TIMEOUT, '-f', CRD]);
+  await api.mustKubectl(['apply', '-f', definition]);
+  await api.mustKubectl(['wait', '--for=condition=Established', KUBECTL_TIMEOUT, '-f', definition]);
   await lead();
   const [written] = await eventually(reports, (items) => items.length > 0);
   const owner = JSON.parse(await kubectl('get', 'chr', 'cluster', '-o', 'json')) as { metadata: ObjectMeta };

@@ -83,6 +83,16 @@ describe('the tasks of minions', () => {
     expect(await outcomeOf(engine, NAME)).toMatchObject({ status: 'PASS' });
   });
 
+  it('are requested as JSON, without which Pinot 0.11 responds with 500', async () => {
+    const counts = Object.fromEntries([task(1, FAILED)]);
+    engine.on('GET', 'controller', COUNTS, ({ headers }) =>
+      headers?.['accept'] === 'application/json'
+        ? { status: 200, body: JSON.stringify(counts) }
+        : { status: 500, body: '{"code":500,"error":"HTTP 500 Internal Server Error"}' },
+    );
+    expect(await outcomeOf(engine, NAME)).toMatchObject({ status: 'PASS', couldNotEvaluate: false });
+  });
+
   it('have not ended', async () => {
     tasks(task(1, { running: 1 }), task(2, { total: 0 }));
     expect((await outcomeOf(engine, NAME)).message).toContain('not applicable');
