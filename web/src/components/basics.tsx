@@ -27,12 +27,20 @@ export function Link(props: {
   );
 }
 
-/** A relative time; the exact time is the tooltip. */
-export function When(props: { time: number | string | null | undefined }): JSX.Element {
+/**
+ * A relative time. The exact time is shown for the pointer and for the focus: of the time itself or, in a row of a list, of anything in the row, so
+ * that the times of a long list need no press of Tab each.
+ */
+export function When(props: { time: number | string | null | undefined; inRow?: boolean }): JSX.Element {
   const { utc } = usePreferences();
   if (props.time === undefined || props.time === null) return <span>never</span>;
   return (
-    <time dateTime={new Date(props.time).toISOString()} title={absolute(props.time, utc)}>
+    <time
+      class="when"
+      dateTime={new Date(props.time).toISOString()}
+      data-exact={absolute(props.time, utc)}
+      tabIndex={props.inRow === true ? undefined : 0}
+    >
       {relative(props.time)}
     </time>
   );
@@ -180,7 +188,12 @@ export function DangerButton(props: {
 }
 
 /** Copies a text to the clipboard. @param props.text a function when the text is expensive to create */
-export function CopyButton(props: { text: string | (() => string | Promise<string>); label?: string }): JSX.Element {
+export function CopyButton(props: {
+  text: string | (() => string | Promise<string>);
+  label?: string;
+  /** For screen readers; it contains the label. */
+  name?: string;
+}): JSX.Element {
   const [done, setDone] = useState<string>();
   const show = (text: string): void => {
     setDone(text);
@@ -190,6 +203,7 @@ export function CopyButton(props: { text: string | (() => string | Promise<strin
     <button
       type="button"
       class="small"
+      aria-label={done === undefined ? props.name : undefined}
       onClick={() => {
         const text = typeof props.text === 'string' ? props.text : props.text();
         Promise.resolve(text)

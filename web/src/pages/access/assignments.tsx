@@ -11,9 +11,11 @@ import {
   Until,
   When,
 } from '../../components/basics.tsx';
+import { CopyAs } from '../../components/copy-as.tsx';
 import { NO_SUBJECT, SelectField, SubjectFields, UntilField } from '../../components/fields.tsx';
 import { Table } from '../../components/table.tsx';
 import { call, encodeSrn, rbac } from '../../lib/api.ts';
+import { assignmentManifest } from '../../lib/copy.ts';
 import { expiryOf, nameOf } from '../../lib/format.ts';
 import { useLocation } from '../../lib/router.ts';
 import type { Role, RoleAssignment } from '../../lib/types.ts';
@@ -79,7 +81,7 @@ export function AssignmentsTab(): JSX.Element {
       {shown.length > 0 && (
         <Table
           label="Who has which role"
-          columns={['Subject', 'Kind', 'Role', 'Since', 'Until', 'Last used', 'By', '(Revoke)']}
+          columns={['Subject', 'Kind', 'Role', 'Since', 'Until', 'Last used', 'By', '(Copy or revoke)']}
         >
           {shown.slice(0, MAX_SHOWN).map(({ subject, subjectType, role, createdAt, createdBy, ...rest }) => (
             <tr key={`${role}/${subjectType}/${subject}`}>
@@ -89,7 +91,7 @@ export function AssignmentsTab(): JSX.Element {
                 <Link to={`/access?tab=roles&name=${encodeURIComponent(role)}`}>{role}</Link>
               </td>
               <td>
-                <When time={createdAt} />
+                <When time={createdAt} inRow />
               </td>
               <td>
                 <Until time={rest.expiresAt} />
@@ -101,6 +103,15 @@ export function AssignmentsTab(): JSX.Element {
                 {nameOf(createdBy ?? '')} <ManagedBadge by={rest.managedBy} />
               </td>
               <td>
+                <CopyAs
+                  row={`${role} of ${subject}`}
+                  call={{
+                    method: 'POST',
+                    path: pathOf(role, 'create'),
+                    body: { subject, subjectType, ...(rest.expiresAt ? { expiresAt: rest.expiresAt } : {}) },
+                  }}
+                  manifest={() => assignmentManifest(role, [{ subject, subjectType, expiresAt: rest.expiresAt }])}
+                />{' '}
                 <DangerButton
                   small
                   label="Revoke"
