@@ -410,15 +410,18 @@ describe('the assignments of all roles', () => {
   it('are each copied as a call and as a manifest that kubectl applies beside all others', async () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.getByRole('link', { name: 'Assignments' }).click();
-    const copied = async (name: string): Promise<string> => {
+    const copy = async (name: string): Promise<string> => {
       await row('analysts group').getByRole('button', { name, exact: true }).click();
-      await row('analysts group').getByText('Copied').waitFor();
-      return page.evaluate<string>('navigator.clipboard.readText()');
+      const copied = row('analysts group').getByText('Copied');
+      await copied.waitFor();
+      const text = await page.evaluate<string>('navigator.clipboard.readText()');
+      await copied.waitFor({ state: 'detached' });
+      return text;
     };
-    const curl = await copied('Copy as curl: data-analysts of analysts');
+    const curl = await copy('Copy as curl: data-analysts of analysts');
     expect(curl).toContain('/roles/srn2%3Arole%23data-analysts/create-assignment');
     expect(curl).toContain('"subject":"analysts"');
-    const manifest = await copied('Copy as manifest: data-analysts of analysts');
+    const manifest = await copy('Copy as manifest: data-analysts of analysts');
     expect(manifest).toMatch(/kind: RoleAssignment\nmetadata:\n {2}name: data-analysts-[0-9a-f]{16}\n/u);
     expect(manifest).toContain('name: analysts');
   });

@@ -59,7 +59,7 @@ export function Until(props: { time: string | null | undefined }): JSX.Element |
   const ended = new Date(time).getTime() <= Date.now();
   return (
     <span class={ended ? 'muted' : undefined}>
-      {ended ? 'expired' : 'until'} <Moment time={time} /> ({relative(time)})
+      {ended ? 'expired' : 'until'} <Moment time={time} /> <span class="together">({relative(time)})</span>
     </span>
   );
 }
@@ -114,6 +114,12 @@ export function Form(props: { class?: string; onInput?: () => void; children: Co
       {props.children}
     </form>
   );
+}
+
+/** A long name that breaks after its punctuation rather than within a word. */
+export function Name(props: { text: string }): JSX.Element {
+  const parts = props.text.split(/(?<=[_@.:#-])/);
+  return <>{parts.flatMap((part, index) => (index === 0 ? [part] : [<wbr key={index} />, part]))}</>;
 }
 
 /** A message with code in backticks. */

@@ -8,6 +8,7 @@ import {
   LastUsed,
   Link,
   Loading,
+  Name,
   Until,
   When,
 } from '../../components/basics.tsx';
@@ -81,26 +82,30 @@ export function AssignmentsTab(): JSX.Element {
       {shown.length > 0 && (
         <Table
           label="Who has which role"
-          columns={['Subject', 'Kind', 'Role', 'Since', 'Until', 'Last used', 'By', '(Copy or revoke)']}
+          columns={['Subject', 'Role', 'Since', 'Until', 'Last used', '(Copy or revoke)']}
         >
           {shown.slice(0, MAX_SHOWN).map(({ subject, subjectType, role, createdAt, createdBy, ...rest }) => (
             <tr key={`${role}/${subjectType}/${subject}`}>
-              <td class="wrap">{subject}</td>
-              <td>{subjectType}</td>
-              <td>
-                <Link to={`/access?tab=roles&name=${encodeURIComponent(role)}`}>{role}</Link>
+              <td class="wrap">
+                <Name text={subject} /> <span class="muted together">{subjectType}</span>
+              </td>
+              <td class="wrap">
+                <Link to={`/access?tab=roles&name=${encodeURIComponent(role)}`}>
+                  <Name text={role} />
+                </Link>
               </td>
               <td>
                 <When time={createdAt} inRow />
+                <span class="below muted">
+                  {' '}
+                  by {nameOf(createdBy ?? '')} <ManagedBadge by={rest.managedBy} />
+                </span>
               </td>
-              <td>
+              <td class="wrap">
                 <Until time={rest.expiresAt} />
               </td>
               <td>
                 <LastUsed day={rest.lastUsedAt} />
-              </td>
-              <td>
-                {nameOf(createdBy ?? '')} <ManagedBadge by={rest.managedBy} />
               </td>
               <td>
                 <CopyAs

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { ErrorNote, LastUsed, Link, Loaded, Loading, Until } from '../../components/basics.tsx';
+import { ErrorNote, LastUsed, Link, Loaded, Loading, Name, Until } from '../../components/basics.tsx';
 import { CopyAs } from '../../components/copy-as.tsx';
 import { Table } from '../../components/table.tsx';
 import { call, rbac } from '../../lib/api.ts';
@@ -71,7 +71,9 @@ function Expiring(): JSX.Element {
         >
           {ending.slice(0, MAX_SHOWN).map(({ subject, subjectType, role, expiresAt, lastUsedAt }) => (
             <tr key={`${role}/${subjectType}/${subject}`}>
-              <td class="wrap">{subject}</td>
+              <td class="wrap">
+                <Name text={subject} />
+              </td>
               <td>{subjectType}</td>
               <td>
                 <RoleLink role={role} />

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { Badge, DangerButton, ErrorNote, Until } from '../../components/basics.tsx';
+import { Badge, DangerButton, ErrorNote, Name, Until } from '../../components/basics.tsx';
 import { CopyAs } from '../../components/copy-as.tsx';
 import { Table } from '../../components/table.tsx';
 import { call } from '../../lib/api.ts';
@@ -35,9 +35,11 @@ export function Mutes(props: { mutes: Data<HealthMute[]>; onChanged: () => void 
       <Table label="Mutes" columns={['Check', 'Entity', 'Reason', 'Until', '#Findings', 'By', '(Copy or remove)']}>
         {list.map(({ id, check, entity, reason, until, findingCount, author, active }) => (
           <tr key={id}>
-            <td class="wrap">{check === '*' ? 'every check' : check}</td>
+            <td class="wrap">{check === '*' ? 'every check' : <Name text={check} />}</td>
             <td class="wrap">
-              <code>{entity}</code>
+              <code>
+                <Name text={entity} />
+              </code>
             </td>
             <td class="wrap">{reason}</td>
             <td>
