@@ -217,15 +217,23 @@ describe('a policy that is edited', () => {
     expect(await saved()).toContain('GetSize');
   });
 
-  it('shows both versions when somebody else saved it meanwhile, and overwrites only when told to', async () => {
+  it('shows what both changed when somebody else saved it meanwhile, and overwrites only when told to', async () => {
+    const before = ((await (await gateway.call('GET', path)).json()) as { description: string }).description;
     await open();
     await page.getByLabel('Description').fill('mine');
     await gateway.call('PUT', path, { description: 'theirs' });
     await button('Save').click();
     const conflict = page.getByRole('alert', { name: 'Conflict' });
     await conflict.getByText('admin@localhost changed this policy').waitFor();
-    expect(await conflict.locator('.diff-removed').innerText()).toContain('theirs');
-    expect(await conflict.locator('.diff-added').innerText()).toContain('mine');
+    for (const [label, removed, added] of [
+      ['What they changed, and saved', before, 'theirs'],
+      ['What you changed', before, 'mine'],
+      ['What Save mine instead would change in the saved version', 'theirs', 'mine'],
+    ] as const) {
+      const difference = conflict.getByRole('region', { name: label });
+      expect(await difference.locator('.diff-removed').innerText()).toContain(`- ${removed}`);
+      expect(await difference.locator('.diff-added').innerText()).toContain(`+ ${added}`);
+    }
     expect(await button('Save').isDisabled()).toBe(true);
     expect(await saved()).toContain('theirs');
     await button('Save mine instead').click();
@@ -247,7 +255,10 @@ describe('a policy that is edited', () => {
     await gateway.call('PUT', role, { description: 'theirs' });
     await button('Save').click();
     const conflict = page.getByRole('alert', { name: 'Conflict' });
-    expect(await conflict.locator('.diff-removed').innerText()).toContain('theirs');
+    const theirs = conflict.getByRole('region', { name: 'What they changed, and saved' });
+    expect(await theirs.locator('.diff-added').innerText()).toContain('theirs');
+    const own = conflict.getByRole('region', { name: 'What you changed' });
+    expect(await own.locator('.diff-added').innerText()).toContain('mine');
     await button('Save mine instead').click();
     await conflict.waitFor({ state: 'detached' });
     expect(await (await gateway.call('GET', role)).text()).toContain('"mine"');
@@ -381,6 +392,38 @@ describe('the assignments of all roles', () => {
     expect(Date.parse(expiry)).toBe(await page.evaluate<number>("new Date('2040-01-31T12:30').getTime()"));
     await confirm('Revoke \\(health-reader from visitors\\)');
     await visitors.waitFor({ state: 'detached' });
+  });
+
+  it('show exact times where the focus of the keyboard is', async () => {
+    await page.getByRole('link', { name: 'Assignments' }).click();
+    const cell =
+      "[...document.querySelectorAll('tr')].find((one) => one.textContent.startsWith('analysts')).querySelector('time')";
+    const exact = (): Promise<string> => page.evaluate<string>(`getComputedStyle(${cell}, '::after').content`);
+    await row('analysts group').waitFor();
+    await page.getByRole('searchbox', { name: 'Search Assignments' }).focus();
+    expect(await exact()).toBe('none');
+    for (let presses = 0; presses < 20 && (await exact()) === 'none'; presses++) await page.keyboard.press('Tab');
+    expect(await exact()).toMatch(/^"\d+ \w+ 20\d\d, [\d:]+ \S+"$/u);
+    await page.keyboard.press('Shift+Tab');
+  });
+
+  it('are each copied as a call and as a manifest that kubectl applies beside all others', async () => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.getByRole('link', { name: 'Assignments' }).click();
+    const copy = async (name: string): Promise<string> => {
+      await row('analysts group').getByRole('button', { name, exact: true }).click();
+      const copied = row('analysts group').getByText('Copied');
+      await copied.waitFor();
+      const text = await page.evaluate<string>('navigator.clipboard.readText()');
+      await copied.waitFor({ state: 'detached' });
+      return text;
+    };
+    const curl = await copy('Copy as curl: data-analysts of analysts');
+    expect(curl).toContain('/roles/srn2%3Arole%23data-analysts/create-assignment');
+    expect(curl).toContain('"subject":"analysts"');
+    const manifest = await copy('Copy as manifest: data-analysts of analysts');
+    expect(manifest).toMatch(/kind: RoleAssignment\nmetadata:\n {2}name: data-analysts-[0-9a-f]{16}\n/u);
+    expect(manifest).toContain('name: analysts');
   });
 
   it('show an error of the gateway next to the action', async () => {

@@ -292,6 +292,10 @@ async function scrollThrough(page: Page, selector: string): Promise<{ nodes: num
   return { nodes, last: await list.innerText() };
 }
 
+/** By how many pixels a table is wider than its place. */
+const overflow =
+  "Math.max(0, ...[...document.querySelectorAll('.table-scroll')].map((one) => one.scrollWidth - one.clientWidth))";
+
 describe('long lists', () => {
   const MAX_NODES = 1500;
 
@@ -316,6 +320,36 @@ describe('long lists', () => {
     // The search covers the whole report, not only the rendered part.
     await page.getByLabel('Table', { exact: true }).fill('OFFLINE_4321');
     await page.getByText('segment 4321 is not well').waitFor();
+    await page.context().close();
+  });
+
+  it.each([
+    { what: 'Roles', tab: 'roles', entry: (name: string) => ({ name, description: '' }) },
+    { what: 'Policies', tab: 'policies', entry: (name: string) => ({ name, description: '' }) },
+    {
+      what: 'Assignments',
+      tab: 'assignments',
+      entry: (name: string) => ({ subject: name, subjectType: 'group', role: 'analysts', createdAt: '2026-01-01' }),
+    },
+    {
+      what: 'Service tokens',
+      tab: 'tokens',
+      entry: (name: string) => ({ accessKey: name, srn: `srn2:service-token#${name}`, description: '', roles: [] }),
+    },
+  ])('renders a part of 5,000, and the search finds each of them: $what', async ({ what, tab, entry }) => {
+    const { page } = await visit(browser, gateway.url);
+    await signIn(page, gateway.token);
+    const all = Array.from({ length: 5000 }, (_, index) => entry(`entry-${index}-`));
+    const path = tab === 'tokens' ? 'service-tokens' : tab;
+    await page.route(new RegExp(`rbac-manager/${path}$`), (route) => route.fulfill({ json: all }));
+    await page.goto(`${gateway.url}/ui/access?tab=${tab}`);
+    await page.getByText('Showing the first 300 of 5,000').waitFor();
+    expect(await page.evaluate<number>('document.querySelectorAll("*").length')).toBeLessThan(10_000);
+    // The actions of a row are in view, on the smallest laptop.
+    expect(await page.evaluate<number>(overflow)).toBeLessThanOrEqual(0);
+    await page.getByRole('searchbox', { name: `Search ${what}` }).fill('entry-4321-');
+    await page.getByText('entry-4321-').first().waitFor();
+    await page.getByText('Showing the first').waitFor({ state: 'detached' });
     await page.context().close();
   });
 

@@ -195,6 +195,13 @@ describe('health', () => {
     const row = page.getByRole('region', { name: 'Mutes' }).getByRole('row', { name: 'known, replaced on Friday' });
     await row.waitFor();
     expect(await row.textContent()).toMatch(/until .* \(in [67] days/);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.getByRole('button', { name: 'Copy as manifest', exact: true }).click();
+    await page.getByText('Copied').waitFor();
+    const manifest = await page.evaluate<string>('navigator.clipboard.readText()');
+    expect(manifest).toContain('kind: ClusterHealthReport\nmetadata:\n  name: cluster\nspec:\n  mutes:\n    - id: ');
+    expect(manifest).toContain(entity);
+    await row.getByRole('button', { name: `Copy as curl: the mute of ${entity}` }).waitFor();
     // The operator applies it to the report without a run.
     await page.locator('.finding').getByText('MUTED').first().or(page.locator('.check-muted')).first().waitFor();
     await row.getByRole('button', { name: /^Remove/ }).click();

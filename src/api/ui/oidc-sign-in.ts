@@ -64,12 +64,18 @@ function discoverer(issuer: string): () => Promise<Discovery> {
   };
 }
 
-const Methods = Type.Object({
-  oidc: Type.Union([
-    Type.Null(),
-    Type.Object({ authorizationEndpoint: Type.String(), clientId: Type.String(), scope: Type.String() }),
-  ]),
-});
+const SignInMethods = Type.Object(
+  {
+    oidc: Type.Union(
+      [
+        Type.Null(),
+        Type.Object({ authorizationEndpoint: Type.String(), clientId: Type.String(), scope: Type.String() }),
+      ],
+      { description: 'Sign-in at the identity provider; null if none is configured or reachable.' },
+    ),
+  },
+  { $id: 'SignInMethods' },
+);
 
 const Exchange = Type.Object(
   {
@@ -130,7 +136,7 @@ export function registerOidcSignIn(app: FastifyInstance, oidc: OidcSignIn | unde
         operationId: 'signInMethods',
         tags: ['dashboard'],
         summary: 'The sign-in methods of the dashboard.',
-        response: { 200: Methods, 502: ErrorBody },
+        response: { 200: SignInMethods, 502: ErrorBody },
       },
     },
     async (request) => {

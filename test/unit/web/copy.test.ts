@@ -1,10 +1,13 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { Value } from 'typebox/value';
 import { parse, parseAllDocuments } from 'yaml';
+import { ClusterHealthReportSpec } from '../../../src/resources/cluster-health-report.ts';
 import {
   assignmentManifest,
   curlOf,
+  mutesManifest,
   policyManifest,
   roleManifest,
   tokenManifest,
@@ -81,7 +84,7 @@ describe('a manifest', () => {
     expect(assignmentManifest('analysts', [subject])).toEqual({
       ...head,
       kind: 'RoleAssignment',
-      metadata: { name: 'analysts' },
+      metadata: { name: expect.stringMatching(/^analysts-[0-9a-f]{16}$/u) },
       spec: { role: 'analysts', subjects: [{ type: 'user-email', name: 'ada@example.com' }] },
     });
     const token = { srn: 'srn2:service-token#job', description: 'a job', expiresAt: '2040-01-01T00:00:00Z' };
@@ -91,6 +94,42 @@ describe('a manifest', () => {
       metadata: { name: 'job' },
       spec: { description: 'a job', expiresAt: '2040-01-01T00:00:00Z' },
     });
+  });
+
+  it('of assignments has a name that depends on the role and the subjects, and on nothing else', () => {
+    const of = (role: string, ...subjects: string[]): string =>
+      assignmentManifest(
+        role,
+        subjects.map((subject) => ({ subject, subjectType: 'user-email' as const })),
+      ).metadata.name;
+    expect(of('analysts', 'ada@example.com')).toBe(of('analysts', 'ada@example.com'));
+    expect(of('analysts', 'ada@example.com', 'bob@example.com')).toBe(
+      of('analysts', 'bob@example.com', 'ada@example.com'),
+    );
+    const names = [
+      of('analysts', 'ada@example.com'),
+      of('analysts', 'bob@example.com'),
+      of('analysts', 'ada@example.com', 'bob@example.com'),
+      of('analysts.x', 'ada@example.com'),
+      of(`${'r'.repeat(250)}a`, 'ada@example.com'),
+      of(`${'r'.repeat(250)}b`, 'ada@example.com'),
+    ];
+    expect(new Set(names).size).toBe(names.length);
+    for (const name of names) expect(name).toMatch(/^[a-z0-9.-]{1,253}$/u);
+  });
+
+  it('of mutes has all of them, as the custom resource has them', () => {
+    const mute = { id: 'm1', check: '*', entity: 'staging_*', reason: 'new', until: '2040-01-01T00:00:00Z' };
+    const other = { ...mute, id: 'm2', check: 'REPLICATION_CHECK', author: 'ada@example.com' };
+    const counts = { active: true, findingCount: 3 };
+    const found = mutesManifest([
+      { ...mute, ...counts },
+      { ...other, ...counts },
+    ]);
+    expect(found).toMatchObject({ kind: 'ClusterHealthReport', metadata: { name: 'cluster' } });
+    const { check: _every, ...withoutCheck } = mute;
+    expect(found.spec).toEqual({ mutes: [withoutCheck, other] });
+    expect(Value.Errors(ClusterHealthReportSpec, found.spec)).toEqual([]);
   });
 
   it('of a grant has the policy, the role and the assignment', async () => {

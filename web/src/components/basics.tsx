@@ -27,12 +27,20 @@ export function Link(props: {
   );
 }
 
-/** A relative time; the exact time is the tooltip. */
-export function When(props: { time: number | string | null | undefined }): JSX.Element {
+/**
+ * A relative time. The exact time is shown for the pointer and for the focus: of the time itself or, in a row of a list, of anything in the row, so
+ * that the times of a long list need no press of Tab each.
+ */
+export function When(props: { time: number | string | null | undefined; inRow?: boolean }): JSX.Element {
   const { utc } = usePreferences();
   if (props.time === undefined || props.time === null) return <span>never</span>;
   return (
-    <time dateTime={new Date(props.time).toISOString()} title={absolute(props.time, utc)}>
+    <time
+      class="when"
+      dateTime={new Date(props.time).toISOString()}
+      data-exact={absolute(props.time, utc)}
+      tabIndex={props.inRow === true ? undefined : 0}
+    >
       {relative(props.time)}
     </time>
   );
@@ -51,7 +59,7 @@ export function Until(props: { time: string | null | undefined }): JSX.Element |
   const ended = new Date(time).getTime() <= Date.now();
   return (
     <span class={ended ? 'muted' : undefined}>
-      {ended ? 'expired' : 'until'} <Moment time={time} /> ({relative(time)})
+      {ended ? 'expired' : 'until'} <Moment time={time} /> <span class="together">({relative(time)})</span>
     </span>
   );
 }
@@ -106,6 +114,12 @@ export function Form(props: { class?: string; onInput?: () => void; children: Co
       {props.children}
     </form>
   );
+}
+
+/** A long name that breaks after its punctuation rather than within a word. */
+export function Name(props: { text: string }): JSX.Element {
+  const parts = props.text.split(/(?<=[_@.:#-])/);
+  return <>{parts.flatMap((part, index) => (index === 0 ? [part] : [<wbr key={index} />, part]))}</>;
 }
 
 /** A message with code in backticks. */
@@ -180,7 +194,12 @@ export function DangerButton(props: {
 }
 
 /** Copies a text to the clipboard. @param props.text a function when the text is expensive to create */
-export function CopyButton(props: { text: string | (() => string | Promise<string>); label?: string }): JSX.Element {
+export function CopyButton(props: {
+  text: string | (() => string | Promise<string>);
+  label?: string;
+  /** For screen readers; it contains the label. */
+  name?: string;
+}): JSX.Element {
   const [done, setDone] = useState<string>();
   const show = (text: string): void => {
     setDone(text);
@@ -190,6 +209,7 @@ export function CopyButton(props: { text: string | (() => string | Promise<strin
     <button
       type="button"
       class="small"
+      aria-label={done === undefined ? props.name : undefined}
       onClick={() => {
         const text = typeof props.text === 'string' ? props.text : props.text();
         Promise.resolve(text)

@@ -8,12 +8,21 @@ export function CopyAs(props: {
   call: RestCall;
   /** Absent for what is not a Kubernetes resource. */
   manifest?: (() => Manifest) | undefined;
+  /** In a row of a list: what the row is about, for screen readers. The buttons are short there. */
+  row?: string;
 }): JSX.Element {
-  const { manifest } = props;
+  const { manifest, row } = props;
+  const label = (text: string): { label: string; name?: string } =>
+    row === undefined ? { label: `Copy as ${text}` } : { label: text, name: `Copy as ${text}: ${row}` };
   return (
     <>
-      <CopyButton label="Copy as curl" text={() => curlOf(props.call, location.origin)} />
-      {manifest && <CopyButton label="Copy as manifest" text={() => yamlOf([manifest()])} />}
+      <CopyButton {...label('curl')} text={() => curlOf(props.call, location.origin)} />
+      {manifest && (
+        <>
+          {' '}
+          <CopyButton {...label('manifest')} text={() => yamlOf([manifest()])} />
+        </>
+      )}
     </>
   );
 }

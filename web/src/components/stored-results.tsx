@@ -8,6 +8,7 @@ import { limitOf } from '../lib/usage.ts';
 import { useChange } from '../lib/use-change.ts';
 import { useData } from '../lib/use-data.ts';
 import { BusyButton, DangerButton, ErrorNote, Link, When } from './basics.tsx';
+import { CopyAs } from './copy-as.tsx';
 import { Table } from './table.tsx';
 
 /** Usage of the store, with marks for the thresholds of the cleaner. */
@@ -80,7 +81,7 @@ export function StoredResults(props: {
       {results.length > 0 && (
         <Table
           label="Stored results"
-          columns={['Request', '#Rows', '#Size', 'Submitted', 'Expires', 'Owner', '(Open or delete)']}
+          columns={['Request', '#Rows', '#Size', 'Submitted', 'Expires', 'Owner', '(Copy, open or delete)']}
         >
           {results.slice(0, MAX_SHOWN).map((result) => (
             <tr key={result.requestId}>
@@ -92,13 +93,17 @@ export function StoredResults(props: {
               <td class="number">{whole(result.responseMetadata.reduce((sum, part) => sum + part.numRows, 0))}</td>
               <td class="number">{bytes(result.bytes)}</td>
               <td>
-                <When time={result.submissionTimeMs} />
+                <When time={result.submissionTimeMs} inRow />
               </td>
               <td>
-                <When time={result.expirationTimeMs} />
+                <When time={result.expirationTimeMs} inRow />
               </td>
               <td>{nameOf(result.owner)}</td>
               <td>
+                <CopyAs
+                  row={`the result ${result.requestId}`}
+                  call={{ method: 'GET', path: `/query/${encodeURIComponent(result.requestId)}/results` }}
+                />{' '}
                 <BusyButton class="small" onPress={() => props.onOpen(result.requestId)}>
                   Open
                 </BusyButton>{' '}

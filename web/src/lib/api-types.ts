@@ -583,6 +583,14 @@ export type SessionContext = {
   readonly clusterActions: ReadonlyArray<string>;
 };
 
+export type SignInMethods = {
+  readonly oidc: null | {
+    readonly authorizationEndpoint: string;
+    readonly clientId: string;
+    readonly scope: string;
+  };
+};
+
 export type CursorResponse = {
   readonly resultTable: {
     readonly dataSchema: {

@@ -1,5 +1,5 @@
 // Texts that do outside the dashboard what it shows: calls of the REST API, and manifests for kubectl.
-import type { Assignment, Policy, PolicySummary, Role, ServiceToken } from './types.ts';
+import type { Assignment, HealthMute, Policy, PolicySummary, Role, ServiceToken } from './types.ts';
 import { nameOf } from './format.ts';
 
 export interface RestCall {
@@ -22,6 +22,11 @@ export function curlOf({ method, path, body }: RestCall, origin: string): string
   if (body !== undefined)
     parts.push("--header 'content-type: application/json'", `--data-raw ${quoted(JSON.stringify(body))}`);
   return `${[...parts, quoted(origin + path)].join(' \\\n  ')}\n`;
+}
+
+/** The call that runs a query and stores its result. */
+export function queryCall(sql: string): RestCall {
+  return { method: 'POST', path: '/query/sql?doPaginate=true', body: { sql } };
 }
 
 /** A resource for `kubectl apply`. */
@@ -62,13 +67,47 @@ export function roleManifest(
   return manifest('Role', name, { ...described(description), policies: policies.map((policy) => policy.name) });
 }
 
-export function assignmentManifest(role: string, assignments: readonly Assignment[]): Manifest {
+const ROLE_PART_LENGTH = 200;
+
+/** 16 hex digits that depend on each character (FNV-1a, 64 bits). */
+function fingerprint(text: string): string {
+  let hash = 0xcbf29ce484222325n;
+  for (const byte of new TextEncoder().encode(text))
+    hash = ((hash ^ BigInt(byte)) * 0x100000001b3n) & 0xffffffffffffffffn;
+  return hash.toString(16).padStart(16, '0');
+}
+
+/**
+ * The subjects of a role. The name follows from the role and the subjects, so that `kubectl apply` replaces no other RoleAssignment, such as one
+ * that is named after the role, and the same manifest twice is one object.
+ */
+export function assignmentManifest(
+  role: string,
+  assignments: readonly (Pick<Assignment, 'subject' | 'subjectType'> & {
+    readonly expiresAt?: string | null | undefined;
+  })[],
+): Manifest {
   const subjects = assignments.map(({ subject, subjectType, expiresAt }) => ({
     type: subjectType,
     name: subject,
     ...ending(expiresAt),
   }));
-  return manifest('RoleAssignment', role, { role, subjects });
+  const who = subjects.map(({ type, name }) => `${type}:${name}`).toSorted();
+  const name = `${role.slice(0, ROLE_PART_LENGTH).replace(/[-.]+$/, '')}-${fingerprint([role, ...who].join('\n'))}`;
+  return manifest('RoleAssignment', name, { role, subjects });
+}
+
+/** The report of the cluster with all its mutes: `kubectl apply` replaces the whole list. */
+export function mutesManifest(mutes: readonly HealthMute[]): Manifest {
+  const list = mutes.map(({ id, check, entity, reason, author, until }) => ({
+    id,
+    ...(check === '*' ? {} : { check }),
+    entity,
+    reason,
+    ...(author === undefined ? {} : { author }),
+    until,
+  }));
+  return manifest('ClusterHealthReport', 'cluster', { mutes: list });
 }
 
 /** Without its secret, which the operator generates for each ServiceToken. */

@@ -1,10 +1,6 @@
 import { call } from './api.ts';
 import { href } from './router.ts';
-
-/** Sign-in methods in addition to tokens. */
-export interface SignInMethods {
-  readonly oidc: { readonly authorizationEndpoint: string; readonly clientId: string; readonly scope: string } | null;
-}
+import type { SignInMethods } from './types.ts';
 
 /** The result of a sign-in at the identity provider. */
 export interface SignInResult {

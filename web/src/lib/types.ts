@@ -28,6 +28,7 @@ export type {
   ResultStoreUsage,
   Role,
   ServiceToken,
+  SignInMethods,
   StoredResultListing,
 } from './api-types.ts';
 
@@ -56,6 +57,12 @@ export type CursorResponse = Omit<CursorResponseFields, 'resultTable' | 'excepti
   readonly [statistic: string]: unknown;
 };
 export type StoredResult = StoredResultListing['resultMetadataList'][number];
+
+/** Responses of Pinot itself, which the gateway forwards and whose shape it does not define. */
+export interface TableNames {
+  readonly tables: readonly string[];
+}
+export type TableSchema = Readonly<Record<string, readonly { readonly name: string }[] | undefined>>;
 
 /** Whom an assignment is for, in a form. */
 export interface Subject {

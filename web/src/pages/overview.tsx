@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { Badge, ErrorNote, Loaded, When } from '../components/basics.tsx';
+import { CopyAs } from '../components/copy-as.tsx';
 import { Table } from '../components/table.tsx';
 import { call } from '../lib/api.ts';
 import { duration } from '../lib/format.ts';
@@ -56,6 +57,9 @@ export function OverviewPage(): JSX.Element {
                 ))}
               </Table>
             </section>
+            <div class="row">
+              <CopyAs call={{ method: 'GET', path: '/api/v1/gateway' }} />
+            </div>
           </>
         )}
       </Loaded>

@@ -2,13 +2,16 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { BusyButton, ErrorNote } from '../components/basics.tsx';
 import { CodeEditor } from '../components/code-editor.tsx';
+import { CopyAs } from '../components/copy-as.tsx';
 import { ResultGrid } from '../components/grid/result-grid.tsx';
 import { Statistics } from '../components/statistics.tsx';
 import { StoredResults } from '../components/stored-results.tsx';
 import { call } from '../lib/api.ts';
+import { queryCall } from '../lib/copy.ts';
 import { whole } from '../lib/format.ts';
 import { useLocation } from '../lib/router.ts';
 import { useMay } from '../lib/session.ts';
+import type { TableNames } from '../lib/types.ts';
 import { useData } from '../lib/use-data.ts';
 import { Downloads } from './queries/downloads.tsx';
 import { EngineError } from './queries/engine-error.tsx';
@@ -29,7 +32,7 @@ export function QueriesPage(): JSX.Element {
   const [revision, setRevision] = useState(0);
   const [size, setSize] = useState(100);
   const mayList = useMay('GetResponseStore');
-  const tables = useData('tables', (signal) => call<{ tables: string[] }>('/tables', { signal }));
+  const tables = useData('tables', (signal) => call<TableNames>('/tables', { signal }));
   const names = useMemo(() => (tables.value?.tables ?? []).toSorted(), [tables.value]);
   const { inQuery, completion } = useSchemas(sql, names);
   const result = useResult(size);
@@ -82,6 +85,7 @@ export function QueriesPage(): JSX.Element {
               ))}
             </select>
           </label>
+          {sql.trim() !== '' && <CopyAs call={queryCall(sql)} />}
           <span class="muted">Ctrl+Enter runs the query. A query without LIMIT returns 10 rows.</span>
         </div>
         {running && <RunningBar key={running.since} query={running} onCancel={result.cancel} />}

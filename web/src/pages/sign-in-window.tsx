@@ -2,7 +2,8 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ErrorNote, Loading } from '../components/basics.tsx';
 import { call, messageOfError } from '../lib/api.ts';
-import { finishSignIn, startSignIn, type SignInResult, type SignInMethods } from '../lib/oidc.ts';
+import { finishSignIn, startSignIn, type SignInResult } from '../lib/oidc.ts';
+import type { SignInMethods } from '../lib/types.ts';
 import { navigate } from '../lib/router.ts';
 import { announceSignIn, SIGN_IN_WINDOW } from '../lib/sign-in-window.ts';
 

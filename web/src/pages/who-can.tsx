@@ -8,7 +8,7 @@ import { ApiError, call, encodeSrn, rbac } from '../lib/api.ts';
 import { prettyJson } from '../lib/format.ts';
 import type { RestCall } from '../lib/copy.ts';
 import { setQuery, useHistoryMoves, useLocation } from '../lib/router.ts';
-import type { Policy, SimulatedDecision, Subject, WhoCan } from '../lib/types.ts';
+import type { Policy, SimulatedDecision, Subject, WhoCan, TableNames } from '../lib/types.ts';
 import { useChange } from '../lib/use-change.ts';
 import { useData } from '../lib/use-data.ts';
 import { Also, bySubjectType, subjectsOf, textOf } from './who-can/subjects.tsx';
@@ -261,7 +261,7 @@ function Reverse(props: { tables: readonly string[] }): JSX.Element {
 
 export function WhoCanPage(): JSX.Element {
   // Suggestions only: a user who may not list the tables can type a name.
-  const tables = useData('table-names', (signal) => call<{ tables: string[] }>('/tables', { signal }));
+  const tables = useData('table-names', (signal) => call<TableNames>('/tables', { signal }));
   const names = tables.value?.tables ?? [];
   const moves = useHistoryMoves();
   return (

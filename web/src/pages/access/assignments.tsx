@@ -8,12 +8,15 @@ import {
   LastUsed,
   Link,
   Loading,
+  Name,
   Until,
   When,
 } from '../../components/basics.tsx';
+import { CopyAs } from '../../components/copy-as.tsx';
 import { NO_SUBJECT, SelectField, SubjectFields, UntilField } from '../../components/fields.tsx';
 import { Table } from '../../components/table.tsx';
 import { call, encodeSrn, rbac } from '../../lib/api.ts';
+import { assignmentManifest } from '../../lib/copy.ts';
 import { expiryOf, nameOf } from '../../lib/format.ts';
 import { useLocation } from '../../lib/router.ts';
 import type { Role, RoleAssignment } from '../../lib/types.ts';
@@ -79,28 +82,41 @@ export function AssignmentsTab(): JSX.Element {
       {shown.length > 0 && (
         <Table
           label="Who has which role"
-          columns={['Subject', 'Kind', 'Role', 'Since', 'Until', 'Last used', 'By', '(Revoke)']}
+          columns={['Subject', 'Role', 'Since', 'Until', 'Last used', '(Copy or revoke)']}
         >
           {shown.slice(0, MAX_SHOWN).map(({ subject, subjectType, role, createdAt, createdBy, ...rest }) => (
             <tr key={`${role}/${subjectType}/${subject}`}>
-              <td class="wrap">{subject}</td>
-              <td>{subjectType}</td>
-              <td>
-                <Link to={`/access?tab=roles&name=${encodeURIComponent(role)}`}>{role}</Link>
+              <td class="wrap">
+                <Name text={subject} /> <span class="muted together">{subjectType}</span>
+              </td>
+              <td class="wrap">
+                <Link to={`/access?tab=roles&name=${encodeURIComponent(role)}`}>
+                  <Name text={role} />
+                </Link>
               </td>
               <td>
-                <When time={createdAt} />
+                <When time={createdAt} inRow />
+                <span class="below muted">
+                  {' '}
+                  by {nameOf(createdBy ?? '')} <ManagedBadge by={rest.managedBy} />
+                </span>
               </td>
-              <td>
+              <td class="wrap">
                 <Until time={rest.expiresAt} />
               </td>
               <td>
                 <LastUsed day={rest.lastUsedAt} />
               </td>
               <td>
-                {nameOf(createdBy ?? '')} <ManagedBadge by={rest.managedBy} />
-              </td>
-              <td>
+                <CopyAs
+                  row={`${role} of ${subject}`}
+                  call={{
+                    method: 'POST',
+                    path: pathOf(role, 'create'),
+                    body: { subject, subjectType, ...(rest.expiresAt ? { expiresAt: rest.expiresAt } : {}) },
+                  }}
+                  manifest={() => assignmentManifest(role, [{ subject, subjectType, expiresAt: rest.expiresAt }])}
+                />{' '}
                 <DangerButton
                   small
                   label="Revoke"

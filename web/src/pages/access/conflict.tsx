@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { BusyButton, When } from '../../components/basics.tsx';
+import { Difference } from '../../components/difference.tsx';
 import { nameOf } from '../../lib/format.ts';
 
 /** Shown when a resource was changed since the unsaved input was begun: both versions, and the choice between them. */
@@ -10,7 +11,7 @@ export function Conflict(props: {
   /** Saves the input over the other change. */
   onKeepMine: () => Promise<void>;
   onTakeTheirs: () => void;
-  /** The difference of both. */
+  /** What both changed. */
   children: ComponentChildren;
 }): JSX.Element {
   return (
@@ -27,5 +28,17 @@ export function Conflict(props: {
         </button>
       </div>
     </section>
+  );
+}
+
+/** What each of both changed in the version from which the input began, and what would be lost. */
+export function BothChanges(props: { base: string; theirs: string; mine: string }): JSX.Element {
+  const { base, theirs, mine } = props;
+  return (
+    <>
+      <Difference label="What they changed, and saved" before={base} after={theirs} />
+      <Difference label="What you changed" before={base} after={mine} />
+      <Difference label="What Save mine instead would change in the saved version" before={theirs} after={mine} />
+    </>
   );
 }

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { CodeEditor } from '../../components/code-editor.tsx';
 import { call } from '../../lib/api.ts';
+import type { TableNames } from '../../lib/types.ts';
 import { useData } from '../../lib/use-data.ts';
 import { completePolicy, locate, unknownTables } from './policy-assist.ts';
 
@@ -17,7 +18,7 @@ export function DocumentEditor(props: {
 }): JSX.Element {
   const { serverError } = props;
   // Suggestions and warnings only: a user who may not list the tables can write any name.
-  const tables = useData('table-names', (signal) => call<{ tables: string[] }>('/tables', { signal }));
+  const tables = useData('table-names', (signal) => call<TableNames>('/tables', { signal }));
   const names = useMemo(() => new Set(tables.value?.tables ?? []), [tables.value]);
   return (
     <div class="field">

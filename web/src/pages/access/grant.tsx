@@ -7,6 +7,7 @@ import { TablePicker } from '../../components/table-picker.tsx';
 import { call } from '../../lib/api.ts';
 import { expiryOf, prettyJson } from '../../lib/format.ts';
 import { useChange } from '../../lib/use-change.ts';
+import type { TableNames } from '../../lib/types.ts';
 import { useData } from '../../lib/use-data.ts';
 import { carryOut, documentOf, manifestOf, suggestedName, type Created, type Grant, type Level } from './grant-plan.ts';
 import { CreatedToken } from './tokens.tsx';
@@ -35,7 +36,7 @@ function Levels(props: { value: Level; onChange: (level: Level) => void }): JSX.
 function Fields(props: { grant: Grant; onChange: (grant: Grant) => void }): JSX.Element {
   const { grant, onChange } = props;
   // Suggestions only: a user who may not list the tables can type a name.
-  const tables = useData('table-names', (signal) => call<{ tables: string[] }>('/tables', { signal }));
+  const tables = useData('table-names', (signal) => call<TableNames>('/tables', { signal }));
   return (
     <>
       <div class="columns">

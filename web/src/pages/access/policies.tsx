@@ -11,7 +11,7 @@ import { setQuery } from '../../lib/router.ts';
 import type { Policy, PolicySummary } from '../../lib/types.ts';
 import { useChange } from '../../lib/use-change.ts';
 import { useData } from '../../lib/use-data.ts';
-import { Conflict } from './conflict.tsx';
+import { BothChanges, Conflict } from './conflict.tsx';
 import { DocumentEditor } from './document-editor.tsx';
 import { Authorship, isPredefined, MasterDetail } from './master-detail.tsx';
 import { meaningOf } from './meaning.ts';
@@ -51,6 +51,14 @@ function pretty(text: string): string {
   }
 }
 
+/** Description and document, for differences. */
+const contentOf = (description: string, text: string): string => `${description}\n${pretty(text)}`;
+
+const versionOf = ({ etag, description, policyDocumentJson }: Tagged<Policy>): { etag: string; content: string } => ({
+  etag,
+  content: contentOf(description, policyDocumentJson),
+});
+
 function Warnings(props: { warnings: readonly string[] }): JSX.Element | null {
   if (props.warnings.length === 0) return null;
   return (
@@ -67,7 +75,7 @@ function Warnings(props: { warnings: readonly string[] }): JSX.Element | null {
 function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Element {
   const path = rbac(`/policies/${encodeSrn(`srn2:policy#${props.name}`)}`);
   const data = useData(path, (signal) => callTagged<Policy>(path, { signal }));
-  const { text, description, version, ...draft } = usePolicyDraft(props.name);
+  const { text, description, version, content, ...draft } = usePolicyDraft(props.name);
   const [discards, setDiscards] = useState(0);
   /** The version that the editor shows. It stays while there is unsaved text. */
   const shownVersion = useRef<string | undefined>(undefined);
@@ -92,7 +100,7 @@ function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Eleme
     });
     if (!saved) return;
     setWarnings(saved.warnings ?? []);
-    draft.saved(sent, saved.etag);
+    draft.saved(sent, versionOf(saved));
     data.replace(saved);
   };
   const discard = (): void => {
@@ -117,23 +125,33 @@ function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Eleme
             <TextField
               label="Description"
               value={description ?? policy.description}
-              onChange={(value) => draft.setDescription(value, policy.etag)}
+              onChange={(value) => draft.setDescription(value, versionOf(policy))}
             />
             <DocumentEditor
               value={text ?? stored}
               revision={`${shownVersion.current} ${discards}`}
               onChange={(value) => {
-                draft.setText(value, policy.etag);
+                draft.setText(value, versionOf(policy));
                 clearError();
               }}
               serverError={error}
             />
             {conflict ? (
               <Conflict what="policy" {...policy} onKeepMine={() => save(policy, policy.etag)} onTakeTheirs={discard}>
-                <Changes stored={stored} policy={policy} text={text} description={description} theirs />
+                <BothChanges
+                  base={content ?? ''}
+                  theirs={versionOf(policy).content}
+                  mine={contentOf(description ?? policy.description, text ?? stored)}
+                />
               </Conflict>
             ) : (
-              changed && <Changes stored={stored} policy={policy} text={text} description={description} />
+              changed && (
+                <Difference
+                  label="What Save changes"
+                  before={versionOf(policy).content}
+                  after={contentOf(description ?? policy.description, text ?? stored)}
+                />
+              )
             )}
             {!conflict && <ErrorNote message={error} />}
             <Warnings warnings={warnings} />
@@ -167,27 +185,6 @@ function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Eleme
         );
       }}
     </Loaded>
-  );
-}
-
-/** What the unsaved input changes, before it is saved. */
-function Changes(props: {
-  stored: string;
-  policy: Policy;
-  text: string | undefined;
-  description: string | undefined;
-  /** Whether somebody else saved the stored version meanwhile. */
-  theirs?: boolean;
-}): JSX.Element {
-  const { policy, stored, text, description } = props;
-  const before = `${policy.description}\n${stored}`;
-  const after = `${description ?? policy.description}\n${text === undefined ? stored : pretty(text)}`;
-  return (
-    <Difference
-      label={props.theirs === true ? 'The saved version, and what yours would change' : 'What Save changes'}
-      before={before}
-      after={after}
-    />
   );
 }
 

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
-import { ErrorNote, LastUsed, Link, Loaded, Loading, Until } from '../../components/basics.tsx';
+import { ErrorNote, LastUsed, Link, Loaded, Loading, Name, Until } from '../../components/basics.tsx';
+import { CopyAs } from '../../components/copy-as.tsx';
 import { Table } from '../../components/table.tsx';
 import { call, rbac } from '../../lib/api.ts';
 import { setQuery, useLocation } from '../../lib/router.ts';
@@ -70,7 +71,9 @@ function Expiring(): JSX.Element {
         >
           {ending.slice(0, MAX_SHOWN).map(({ subject, subjectType, role, expiresAt, lastUsedAt }) => (
             <tr key={`${role}/${subjectType}/${subject}`}>
-              <td class="wrap">{subject}</td>
+              <td class="wrap">
+                <Name text={subject} />
+              </td>
               <td>{subjectType}</td>
               <td>
                 <RoleLink role={role} />
@@ -173,9 +176,8 @@ function UnusedTable(props: { review: AccessReview; wanted: string }): JSX.Eleme
 function UnusedAccess(): JSX.Element {
   const { query } = useLocation();
   const unusedDays = query.get('unusedDays') ?? DEFAULT_UNUSED;
-  const data = useData(`review/${unusedDays}`, (signal) =>
-    call<AccessReview>(rbac(`/access-review?${new URLSearchParams({ unusedDays }).toString()}`), { signal }),
-  );
+  const path = rbac(`/access-review?${new URLSearchParams({ unusedDays }).toString()}`);
+  const data = useData(`review/${unusedDays}`, (signal) => call<AccessReview>(path, { signal }));
   return (
     <section class="card" aria-labelledby="unused">
       <h2 id="unused">Not used</h2>
@@ -186,6 +188,9 @@ function UnusedAccess(): JSX.Element {
       <Loaded data={data} what="the review">
         {(review) => <UnusedTable review={review} wanted={(query.get('search') ?? '').toLowerCase()} />}
       </Loaded>
+      <div class="row">
+        <CopyAs call={{ method: 'GET', path }} />
+      </div>
     </section>
   );
 }

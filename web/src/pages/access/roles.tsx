@@ -12,7 +12,6 @@ import {
   When,
 } from '../../components/basics.tsx';
 import { CopyAs } from '../../components/copy-as.tsx';
-import { Difference } from '../../components/difference.tsx';
 import { NO_SUBJECT, Picker, SubjectFields, UntilField } from '../../components/fields.tsx';
 import { call, callTagged, encodeSrn, rbac } from '../../lib/api.ts';
 import { expiryOf } from '../../lib/format.ts';
@@ -23,7 +22,7 @@ import { useChange } from '../../lib/use-change.ts';
 import { useData, type Data } from '../../lib/use-data.ts';
 import { useDraft } from '../../lib/use-draft.ts';
 import { Authorship, isPredefined, ManagedBadge, MasterDetail } from './master-detail.tsx';
-import { Conflict } from './conflict.tsx';
+import { BothChanges, Conflict } from './conflict.tsx';
 import { RoleMeaning } from './role-meaning.tsx';
 import { NewNamed } from './new-resource.tsx';
 
@@ -89,7 +88,7 @@ function RoleSubjects(props: { base: string; role: string }): JSX.Element {
               <span class="muted">{subjectType}</span> {name}
             </span>
             <span class="muted">
-              <When time={createdAt} />
+              <When time={createdAt} inRow />
             </span>
             <Until time={expiresAt} />
             <ManagedBadge by={managedBy} />
@@ -143,9 +142,11 @@ function RoleDetail(props: { name: string; onChanged: () => void }): JSX.Element
   const [description, setDescription] = useDraft(`role/${props.name}/description`);
   /** The version on which the unsaved input is based. */
   const [version, setVersion] = useDraft(`role/${props.name}/version`);
+  const [began, setBegan] = useDraft(`role/${props.name}/base`);
   const discard = (): void => {
     setDescription(undefined);
     setVersion(undefined);
+    setBegan(undefined);
     clearError();
   };
   // After a 412, `useChange` loads the other version, which is then shown beside the input.
@@ -174,7 +175,9 @@ function RoleDetail(props: { name: string; onChanged: () => void }): JSX.Element
                   value={description ?? role.description ?? ''}
                   onInput={(event) => {
                     setDescription(event.currentTarget.value);
-                    setVersion(version ?? role.etag);
+                    if (version !== undefined) return;
+                    setVersion(role.etag);
+                    setBegan(role.description);
                   }}
                 />
               </label>
@@ -199,11 +202,7 @@ function RoleDetail(props: { name: string; onChanged: () => void }): JSX.Element
             </Form>
             {conflict ? (
               <Conflict what="role" {...role} onKeepMine={() => save(role.etag)} onTakeTheirs={discard}>
-                <Difference
-                  label="The saved description, and what yours would change"
-                  before={role.description}
-                  after={description}
-                />
+                <BothChanges base={began ?? ''} theirs={role.description} mine={description} />
               </Conflict>
             ) : (
               <ErrorNote message={error} />

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Badge, Moment, Prose } from '../../components/basics.tsx';
+import { CopyAs } from '../../components/copy-as.tsx';
 import { elapsed, fromUpper, whole } from '../../lib/format.ts';
 import type { CheckDefinition, CheckEntry } from '../../lib/types.ts';
 import { STATE_LABELS, stateOfCheck, type CheckState } from './check-state.ts';
@@ -115,6 +116,9 @@ export function CheckRow(props: {
           {state === 'UNREAD' && <LastEvaluated check={check} />}
           <Findings check={check} onMute={onMute && ((entity) => onMute({ check: check.name, entity }))} />
           <Runbook check={check} definition={props.definition} />
+          <div class="row">
+            <CopyAs call={{ method: 'GET', path: `/clusterHealth?check=${encodeURIComponent(check.name)}` }} />
+          </div>
         </div>
       )}
     </li>

@@ -1,7 +1,9 @@
 import type { JSX } from 'preact';
-import { Badge, DangerButton, ErrorNote, Until } from '../../components/basics.tsx';
+import { Badge, DangerButton, ErrorNote, Name, Until } from '../../components/basics.tsx';
+import { CopyAs } from '../../components/copy-as.tsx';
 import { Table } from '../../components/table.tsx';
 import { call } from '../../lib/api.ts';
+import { mutesManifest } from '../../lib/copy.ts';
 import { nameOf, whole } from '../../lib/format.ts';
 import { useMay } from '../../lib/session.ts';
 import type { HealthMute } from '../../lib/types.ts';
@@ -30,12 +32,14 @@ export function Mutes(props: { mutes: Data<HealthMute[]>; onChanged: () => void 
         {whole(list.length)} {list.length === 1 ? 'mute' : 'mutes'}
       </summary>
       <ErrorNote message={error ?? props.mutes.error} />
-      <Table label="Mutes" columns={['Check', 'Entity', 'Reason', 'Until', '#Findings', 'By', '(Remove)']}>
+      <Table label="Mutes" columns={['Check', 'Entity', 'Reason', 'Until', '#Findings', 'By', '(Copy or remove)']}>
         {list.map(({ id, check, entity, reason, until, findingCount, author, active }) => (
           <tr key={id}>
-            <td class="wrap">{check === '*' ? 'every check' : check}</td>
+            <td class="wrap">{check === '*' ? 'every check' : <Name text={check} />}</td>
             <td class="wrap">
-              <code>{entity}</code>
+              <code>
+                <Name text={entity} />
+              </code>
             </td>
             <td class="wrap">{reason}</td>
             <td>
@@ -44,6 +48,10 @@ export function Mutes(props: { mutes: Data<HealthMute[]>; onChanged: () => void 
             <td class="number">{whole(findingCount)}</td>
             <td>{nameOf(author ?? '')}</td>
             <td>
+              <CopyAs
+                row={`the mute of ${entity}`}
+                call={{ method: 'POST', path: '/clusterHealth/mutes', body: { check, entity, reason, until } }}
+              />{' '}
               {mayChange && (
                 <DangerButton
                   small
@@ -58,6 +66,9 @@ export function Mutes(props: { mutes: Data<HealthMute[]>; onChanged: () => void 
           </tr>
         ))}
       </Table>
+      <div class="row">
+        <CopyAs call={{ method: 'GET', path: '/clusterHealth/mutes' }} manifest={() => mutesManifest(list)} />
+      </div>
     </details>
   );
 }

@@ -1,11 +1,7 @@
 import type { CheckDefinition, CheckEntry, Running } from '../../lib/types.ts';
 
 /** A check of the current run; without a status until it has completed. */
-export interface CheckProgress {
-  readonly name: string;
-  readonly title: string;
-  readonly status: 'PASS' | 'FAIL' | undefined;
-}
+export type CheckProgress = Pick<CheckEntry, 'name' | 'title'> & { readonly status: CheckEntry['status'] | undefined };
 
 /**
  * All checks of the run, in a stable order.

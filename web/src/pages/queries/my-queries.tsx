@@ -1,8 +1,10 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { Badge, BusyButton, DangerButton, ErrorNote, Link, When } from '../../components/basics.tsx';
+import { CopyAs } from '../../components/copy-as.tsx';
 import { Table } from '../../components/table.tsx';
 import { call, callText } from '../../lib/api.ts';
+import { queryCall, type RestCall } from '../../lib/copy.ts';
 import { bytes, duration, whole } from '../../lib/format.ts';
 import type { MyQueries as Listing, QueryStatus } from '../../lib/types.ts';
 import { useChange } from '../../lib/use-change.ts';
@@ -29,6 +31,13 @@ const addressOf = ({ requestId, sql }: QueryStatus): string => {
   return `/queries?${query.toString()}`;
 };
 
+/** The rows of the result or, if there are none, the query itself. */
+function callOf({ requestId, sql, state }: QueryStatus): RestCall {
+  return state === 'done' || sql === undefined
+    ? { method: 'GET', path: `/query/${encodeURIComponent(requestId)}/results` }
+    : queryCall(sql);
+}
+
 function Row(props: { query: QueryStatus; onChange: (work: () => Promise<unknown>) => Promise<void> }): JSX.Element {
   const { query, onChange } = props;
   const { requestId, sql, state, elapsedMs, expirationTimeMs } = query;
@@ -48,10 +57,11 @@ function Row(props: { query: QueryStatus; onChange: (work: () => Promise<unknown
       <td class="number">{bytes(query.bytes)}</td>
       <td class="number">{elapsedMs === undefined ? '' : duration(elapsedMs)}</td>
       <td>
-        <When time={query.submissionTimeMs} />
+        <When time={query.submissionTimeMs} inRow />
       </td>
-      <td>{expirationTimeMs === undefined ? '' : <When time={expirationTimeMs} />}</td>
+      <td>{expirationTimeMs === undefined ? '' : <When time={expirationTimeMs} inRow />}</td>
       <td>
+        <CopyAs row={sql ?? requestId} call={callOf(query)} />{' '}
         {isActive(query) ? (
           <BusyButton class="small" onPress={() => onChange(() => cancelQuery(query))}>
             Cancel
@@ -91,7 +101,7 @@ export function MyQueries(props: { turn: number }): JSX.Element {
       {queries.length > 0 && (
         <Table
           label="My results"
-          columns={['Query', 'State', '#Rows', '#Size', '#Took', 'Submitted', 'Expires', '(Cancel or delete)']}
+          columns={['Query', 'State', '#Rows', '#Size', '#Took', 'Submitted', 'Expires', '(Copy, cancel or delete)']}
         >
           {queries.map((query) => (
             <Row key={query.requestId} query={query} onChange={change} />

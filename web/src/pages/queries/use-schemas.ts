@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { SqlTables } from '../../components/code-mirror.ts';
 import { call } from '../../lib/api.ts';
+import type { TableSchema } from '../../lib/types.ts';
 
 /** Maximum tables of one query text whose columns are read. */
 const MAX_TABLES = 8;
@@ -19,10 +20,7 @@ export function tablesIn(sql: string, known: ReadonlySet<string>): string[] {
 }
 
 async function columnsOf(table: string, signal: AbortSignal): Promise<string[]> {
-  const schema = await call<Record<string, { name: string }[] | undefined>>(
-    `/tables/${encodeURIComponent(table)}/schema`,
-    { signal },
-  );
+  const schema = await call<TableSchema>(`/tables/${encodeURIComponent(table)}/schema`, { signal });
   return FIELDS.flatMap((group) => (schema[group] ?? []).map((field) => field.name));
 }
 
