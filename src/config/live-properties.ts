@@ -1,6 +1,7 @@
 import type { Clock } from '../platform/clock.ts';
 import { runPeriodically } from '../platform/periodic.ts';
 import { readConfigFile } from './file.ts';
+import { FORMER_NAMES, withPresentNames, type FormerNames } from './former-names.ts';
 import { SettingsError, type Suggest, type Written } from './keys.ts';
 import type { Properties } from './properties.ts';
 import type { PropertySet } from './property-set.ts';
@@ -14,11 +15,15 @@ export interface LivePropertiesOptions {
   /** Properties from flags; they override the file. */
   readonly fixed: readonly Written[];
   readonly suggest: Suggest;
+  /** Default: `FORMER_NAMES`. */
+  readonly formerNames?: FormerNames;
   readonly clock: Pick<Clock, 'schedule'>;
   /** Called with the changed keys that are now in effect. */
   readonly onChange?: (keys: readonly string[]) => void;
   /** Called, once per content of the file, with changed keys that need a restart. */
   readonly onRestartNeeded?: (keys: readonly string[]) => void;
+  /** Called, once per content of the file, with a sentence for each former name in it. */
+  readonly onFormerNames?: (warnings: readonly string[]) => void;
   /** Called, once per content of the file, when the file is rejected; the current properties stay in effect. */
   readonly onRejected?: (error: SettingsError) => void;
   /** Interval between two reads of the file, milliseconds. */
@@ -77,14 +82,16 @@ export class LiveProperties {
     const content = JSON.stringify(written);
     if (content === this.#seen) return;
     const { known, fixed, suggest } = this.#options;
-    const { values, problems } = known.resolve([...written, ...fixed]);
-    const all = [...unknownInFile(written, known, suggest), ...problems];
+    const renamed = withPresentNames(written, this.#options.formerNames ?? FORMER_NAMES);
+    const { values, problems } = known.resolve([...renamed.written, ...fixed]);
+    const all = [...renamed.problems, ...unknownInFile(renamed.written, known, suggest), ...problems];
     if (all.length > 0) {
       this.#reject(new SettingsError(all));
       return;
     }
     this.#seen = content;
     this.#isRejected = false;
+    if (renamed.warnings.length > 0) this.#options.onFormerNames?.(renamed.warnings);
     this.#apply(values as Properties);
   }
 

@@ -1,9 +1,11 @@
 import { parseArgs } from 'node:util';
 import { readConfigFile } from './file.ts';
+import { FORMER_NAMES, presentKey, withPresentNames, type FormerNames, type PresentNames } from './former-names.ts';
 import { resolve, SettingsError, unknownKey, type Suggest, type Written } from './keys.ts';
 import type { Properties } from './properties.ts';
 import type { PropertySet } from './property-set.ts';
 import { SETTING_KEYS, settingsProblems, type Settings } from './schema.ts';
+import type { SettingSchema } from '../platform/setting-schema.ts';
 import { parseValue } from './value.ts';
 
 export interface SettingsSources {
@@ -13,6 +15,8 @@ export interface SettingsSources {
   /** The keys that `--set` and the file may contain in addition to the settings of the process. */
   readonly properties: PropertySet;
   readonly suggest: Suggest;
+  /** Default: `FORMER_NAMES`. */
+  readonly formerNames?: FormerNames;
 }
 
 export interface LoadedSettings {
@@ -22,6 +26,8 @@ export interface LoadedSettings {
   readonly file: string | undefined;
   /** Properties from flags; they override the file. */
   readonly fixedProperties: readonly Written[];
+  /** One sentence for each former name that was used. */
+  readonly warnings: readonly string[];
 }
 
 const ENV_PREFIX = 'OLAP_WARDEN_';
@@ -31,17 +37,19 @@ const ENV_PREFIX = 'OLAP_WARDEN_';
  * @throws {SettingsError} all problems, each with its source, its key and what would be right
  */
 export async function loadSettings(sources: SettingsSources): Promise<LoadedSettings> {
-  const flags = readFlags(sources);
-  const environment = readEnvironment(sources.env, sources.suggest);
+  const names = sources.formerNames ?? FORMER_NAMES;
+  const flags = readFlags({ ...sources, names });
+  const environment = readEnvironment(sources.env, sources.suggest, names);
   const file = flags.file ?? sources.env[`${ENV_PREFIX}CONFIG`];
-  const fromFile = file === undefined ? [] : await readConfigFile(file);
+  const fromFile = withPresentNames(file === undefined ? [] : await readConfigFile(file), names);
 
-  const settings = resolve(SETTING_KEYS, [...fromFile, ...environment.written, ...flags.written]);
-  const properties = sources.properties.resolve([...fromFile, ...flags.properties]);
+  const settings = resolve(SETTING_KEYS, [...fromFile.written, ...environment.written, ...flags.written]);
+  const properties = sources.properties.resolve([...fromFile.written, ...flags.properties]);
   const problems = [
     ...flags.problems,
     ...environment.problems,
-    ...unknownInFile(fromFile, sources.properties, sources.suggest),
+    ...fromFile.problems,
+    ...unknownInFile(fromFile.written, sources.properties, sources.suggest),
     ...settings.problems,
     ...properties.problems,
   ];
@@ -52,6 +60,7 @@ export async function loadSettings(sources: SettingsSources): Promise<LoadedSett
     properties: properties.values as Properties,
     file,
     fixedProperties: flags.properties,
+    warnings: [...fromFile.warnings, ...environment.warnings, ...flags.warnings],
   };
 }
 
@@ -62,14 +71,16 @@ export function unknownInFile(written: readonly Written[], properties: PropertyS
   return written.filter(({ key }) => !all.has(key)).map((entry) => unknownKey(entry, known, suggest));
 }
 
-interface Read {
+interface Flags {
   readonly written: Written[];
+  readonly properties: Written[];
   readonly problems: string[];
+  file: string | undefined;
 }
 
-interface Flags extends Read {
-  readonly properties: Written[];
-  file: string | undefined;
+/** What is known about names. */
+interface Known extends Pick<SettingsSources, 'properties' | 'suggest'> {
+  readonly names: FormerNames;
 }
 
 /** For `parseArgs`: every setting, and the two flags that are not settings. */
@@ -84,7 +95,7 @@ const FLAGS: Readonly<Record<string, { readonly type: 'string' | 'boolean' }>> =
 type Token = NonNullable<ReturnType<typeof parseArgs>['tokens']>[number];
 
 /** `parseArgs` is not strict here: it would stop at the first problem, and all problems are reported together. */
-function readFlags({ args, ...known }: SettingsSources): Flags {
+function readFlags({ args, ...known }: Known & Pick<SettingsSources, 'args'>): Flags & PresentNames {
   const flags: Flags = { written: [], properties: [], problems: [], file: undefined };
   const { tokens } = parseArgs({
     args: [...args],
@@ -100,11 +111,20 @@ function readFlags({ args, ...known }: SettingsSources): Flags {
       continue;
     }
     const following = token.value === undefined ? positional(tokens[index + 1]) : undefined;
-    const used = following !== undefined && belongsTo(token.name, following);
+    const schema = SETTING_KEYS.get(presentKey(token.name, known.names));
+    const used = following !== undefined && belongsTo(schema, following);
     if (used) index += 1;
-    addFlag(flags, token.name, token.value ?? (used ? following : valueAlone(token.name)), known);
+    addFlag(flags, token.name, token.value ?? (used ? following : valueAlone(schema)), known);
   }
-  return joinRepeated(flags);
+  const written = withPresentNames(flags.written, known.names);
+  const properties = withPresentNames(flags.properties, known.names);
+  return {
+    written: joinRepeated(written.written),
+    properties: properties.written,
+    problems: [...flags.problems, ...written.problems, ...properties.problems],
+    warnings: [...written.warnings, ...properties.warnings],
+    file: flags.file,
+  };
 }
 
 function positional(token: Token | undefined): string | undefined {
@@ -112,21 +132,18 @@ function positional(token: Token | undefined): string | undefined {
 }
 
 /** Whether an argument after a flag is its value. `--switch false` is allowed; after an unknown flag the argument is not reported again. */
-function belongsTo(name: string, argument: string): boolean {
-  const schema = SETTING_KEYS.get(name);
-  return schema === undefined || (schema.type === 'boolean' && !('problem' in parseValue(schema, argument)));
+function belongsTo(schema: SettingSchema | undefined, argument: string): boolean {
+  return schema?.type !== 'boolean' || !('problem' in parseValue(schema, argument));
 }
 
 /** The value of a flag without one: a switch alone means true. */
-function valueAlone(name: string): string | undefined {
-  return SETTING_KEYS.get(name)?.type === 'boolean' ? 'true' : undefined;
+function valueAlone(schema: SettingSchema | undefined): string | undefined {
+  return schema?.type === 'boolean' ? 'true' : undefined;
 }
-
-type Known = Pick<SettingsSources, 'properties' | 'suggest'>;
 
 function addFlag(flags: Flags, name: string, raw: string | undefined, known: Known): void {
   const source = `flag --${name}`;
-  if (name !== 'config' && name !== 'set' && !SETTING_KEYS.has(name)) {
+  if (name !== 'config' && name !== 'set' && !SETTING_KEYS.has(presentKey(name, known.names))) {
     flags.problems.push(unknownFlag(name, known.suggest));
   } else if (raw === undefined) {
     flags.problems.push(`${source}: missing value`);
@@ -144,33 +161,28 @@ function unknownFlag(name: string, suggest: Suggest): string {
   return `unknown flag \`--${name}\`; ${meant === undefined ? '`--help` lists them' : `did you mean \`--${meant}\`?`}`;
 }
 
-function addProperty(flags: Flags, text: string, { properties, suggest }: Known): void {
+function addProperty(flags: Flags, text: string, { properties, suggest, names }: Known): void {
   const at = text.indexOf('=');
   const entry = { key: text.slice(0, at).trim(), raw: text.slice(at + 1), source: 'flag --set' };
   if (at < 1) flags.problems.push('flag --set: the value must have the form `key=value`');
-  else if (properties.keys.has(entry.key)) flags.properties.push(entry);
+  else if (properties.keys.has(presentKey(entry.key, names))) flags.properties.push(entry);
   else flags.problems.push(unknownKey(entry, properties.keys.keys(), suggest));
 }
 
 /** Joins the values of list flags that are repeated. */
-function joinRepeated(flags: Flags): Flags {
+function joinRepeated(written: readonly Written[]): Written[] {
   const lists = new Map<string, string[]>();
-  for (const { key, raw } of flags.written) {
+  for (const { key, raw } of written) {
     if (SETTING_KEYS.get(key)?.type === 'array') lists.set(key, [...(lists.get(key) ?? []), String(raw)]);
   }
-  const written = flags.written.map((entry) => {
+  return written.map((entry) => {
     const values = lists.get(entry.key);
     return values ? { ...entry, raw: values.join(',') } : entry;
   });
-  return { ...flags, written };
 }
 
-function readEnvironment(env: SettingsSources['env'], suggest: Suggest): Read {
-  const names = new Map<string, string>();
-  for (const [key, schema] of SETTING_KEYS) {
-    if (schema.env !== undefined) names.set(schema.env, key);
-    names.set(variableOf(key), key);
-  }
+function readEnvironment(env: SettingsSources['env'], suggest: Suggest, formerNames: FormerNames): PresentNames {
+  const { names, present } = variableNames(formerNames);
   const written: Written[] = [];
   const problems: string[] = [];
   // The name with the prefix overrides the plain one, because it is specific to this program.
@@ -182,12 +194,25 @@ function readEnvironment(env: SettingsSources['env'], suggest: Suggest): Read {
   for (const [name, raw = ''] of Object.entries(env)) {
     if (!name.startsWith(ENV_PREFIX) || names.has(name) || name === `${ENV_PREFIX}CONFIG`) continue;
     if (isServiceLink(name, raw)) continue;
-    const meant = suggest(name, names.keys());
+    const meant = suggest(name, present);
     problems.push(
       `environment variable ${name}: unknown setting${meant === undefined ? '; docs/configuration.md lists all keys' : `; did you mean \`${meant}\`?`}`,
     );
   }
-  return { written, problems };
+  const renamed = withPresentNames(written, formerNames);
+  return { ...renamed, problems: [...problems, ...renamed.problems] };
+}
+
+/** @returns keys, also former ones, by variable; and the variables of present keys */
+function variableNames(formerNames: FormerNames): { names: ReadonlyMap<string, string>; present: readonly string[] } {
+  const names = new Map<string, string>();
+  for (const [key, schema] of SETTING_KEYS) {
+    if (schema.env !== undefined) names.set(schema.env, key);
+    names.set(variableOf(key), key);
+  }
+  const present = [...names.keys()];
+  for (const [former, { key }] of formerNames) if (SETTING_KEYS.has(key)) names.set(variableOf(former), former);
+  return { names, present };
 }
 
 /** `log-level` → `OLAP_WARDEN_LOG_LEVEL`. */

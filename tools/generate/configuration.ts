@@ -11,6 +11,7 @@ A setting can have four sources. A flag overrides an environment variable, which
 3. one file, set by \`--config\` or \`OLAP_WARDEN_CONFIG\`: lines \`key=value\` if its name ends in \`.properties\` or \`.conf\`, otherwise YAML.
 
 The process does not start with an unknown key or an invalid value. The message names the source, the key and what would be right.
+A renamed key is accepted under its former name for [at least one minor version](versions.md#what-stays-for-how-long), with a warning in the log.
 
 \`\`\`yaml
 # settings.yaml

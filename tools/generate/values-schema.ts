@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { PROPERTIES } from '../../src/app/parts/properties.ts';
+import { FORMER_NAMES } from '../../src/config/former-names.ts';
 import { SETTING_KEYS } from '../../src/config/schema.ts';
 import type { SettingSchema } from '../../src/platform/setting-schema.ts';
 import type { GeneratedFiles } from './generator.ts';
@@ -77,13 +78,23 @@ function settingSchema({ type, enum: values, unit, minimum, maximum, description
 }
 
 function settingsSchema(): Schema {
-  const properties = Object.fromEntries([...SETTING_KEYS].map(([key, schema]) => [key, settingSchema(schema)]));
+  const properties = Object.fromEntries(withFormer(SETTING_KEYS).map(([key, schema]) => [key, settingSchema(schema)]));
   return { type: 'object', additionalProperties: false, properties };
 }
 
 /** Properties have dotted keys, nested mappings, or nested mappings with dotted keys in the last one. */
 function propertiesSchema(): Schema {
-  return level([...PROPERTIES.keys]);
+  return level(withFormer(PROPERTIES.keys));
+}
+
+/** The keys and their former names, which the program accepts. */
+function withFormer(keys: ReadonlyMap<string, SettingSchema>): [string, SettingSchema][] {
+  const former = [...FORMER_NAMES].flatMap(([name, { key, removedIn }]): [string, SettingSchema][] => {
+    const schema = keys.get(key);
+    const description = `The former name of ${key}, until version ${removedIn}.`;
+    return schema === undefined ? [] : [[name, { ...schema, description }]];
+  });
+  return [...keys, ...former];
 }
 
 function level(keys: readonly (readonly [string, SettingSchema])[]): Schema {

@@ -14,6 +14,8 @@ import type { CommandContext } from '../context.ts';
 import { PROPERTIES } from './properties.ts';
 import { VERSION } from '../version.ts';
 
+const FORMER_NAMES_USED = 'the configuration has former names of settings';
+
 /** The parts that every process of olap-warden has. */
 export interface Boot {
   readonly settings: Settings;
@@ -35,12 +37,13 @@ export interface Boot {
  * @throws {SettingsError} {ListenError}
  */
 export async function boot(context: CommandContext, command: string, defaultHost: string): Promise<Boot> {
-  const { settings, properties, file, fixedProperties } = await loadSettings({
+  const { settings, properties, file, fixedProperties, warnings } = await loadSettings({
     ...context,
     properties: PROPERTIES,
     suggest: nearest,
   });
   const log = createLogger(settings['log-level']);
+  if (warnings.length > 0) log.warn({ warnings }, FORMER_NAMES_USED);
   const registry = createRegistry(VERSION, command, settings['node-metrics']);
   const closers = new Closers(log);
   const readiness = new Map<string, ReadinessCheck>([['start', () => 'the process is starting']]);
@@ -70,6 +73,7 @@ function liveProperties(loaded: Loaded, registry: Registry, log: Logger): LivePr
       count('applied');
       log.info({ keys }, 'properties changed');
     },
+    onFormerNames: (names) => log.warn({ warnings: names }, FORMER_NAMES_USED),
     onRestartNeeded: (keys) => log.warn({ keys }, 'changed properties take effect after a restart'),
     onRejected: (error) => {
       count('refused');

@@ -206,15 +206,15 @@ describe('a cluster with the objects of v0.1.0', () => {
 
   it('is migrated while clients of both versions write, without a change of objects or decisions', async () => {
     let written = 0;
-    let migrating = true;
+    const end = new AbortController();
     const writer = async (): Promise<void> => {
-      for (; migrating; written++) {
+      for (; !end.signal.aborted; written++) {
         const version = written % 2 === 0 ? 'v1alpha1' : 'v1beta1';
         await apply(role(`written-${written}`, { policies: ['read-events'] }), `${GROUP}/${version}`);
       }
     };
     const writing = writer();
-    const { code, out, err } = await migrateByCommand().finally(() => (migrating = false));
+    const { code, out, err } = await migrateByCommand().finally(() => end.abort());
     await writing;
     expect({ code, err }).toEqual({ code: 0, err: 'waiting 15 s until all API servers use the definitions\n' });
     for (const plural of PLURALS)
