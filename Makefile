@@ -76,7 +76,7 @@ mutate: deps ## change one operator at a time and run the unit tests; prints the
 
 .PHONY: fuzz-input
 INPUTS ?= 100000
-fuzz-input: deps ## 100,000 inputs each of JSON, SRNs, policies, URLs, forwarding headers, YAML, records, files, and responses of engine and object store (INPUTS=number; FAST_CHECK_SEED=number)
+fuzz-input: deps ## 100,000 inputs each of JSON, SRNs, policies, URLs, forwarding headers, YAML and records; 4,000 to 30,000 each of kubeconfigs, certificates and responses of engine and buckets (INPUTS=number; FAST_CHECK_SEED=number)
 	@$(NODE) && INPUTS=$(INPUTS) $(BIN)/vitest run --project unit --testTimeout=0 test/security/bad-
 
 .PHONY: fuzz-http

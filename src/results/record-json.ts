@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { damaged } from './errors.ts';
 import { ENGINE_ID } from './request-id.ts';
+import { MAX_CHECKPOINTS } from './row-index.ts';
 import type { ResultRecord, StoredResultSummary } from './result-store.ts';
 
 const NUMBERS = ['submissionTimeMs', 'expirationTimeMs', 'rowCount', 'rowBytes', 'stride', 'checkpoints'] as const;
@@ -72,9 +73,12 @@ function isRecord(value: unknown): value is ResultRecord {
   const record = value as Record<string, unknown>;
   return (
     record['version'] === 1 &&
-    NUMBERS.every((name) => Number.isSafeInteger(record[name])) &&
+    NUMBERS.every((name) => isCount(record[name])) &&
+    record['stride'] !== 0 &&
+    (record['checkpoints'] as number) <= MAX_CHECKPOINTS &&
     STRINGS.every((name) => typeof record[name] === 'string') &&
     ARRAYS.every((name) => Array.isArray(record[name])) &&
+    areTexts(record['tables']) &&
     areAdditions(record) &&
     (record['checksums'] === undefined || areChecksums(record['checksums'])) &&
     (record['cursor'] === undefined || isCursor(record['cursor']))
@@ -90,6 +94,9 @@ function areAdditions({ sql, storedTimeMs, warnings }: Record<string, unknown>):
   );
 }
 
+/** Sizes and times; others would become ranges that no bucket has. */
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
+
 function areTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((text) => typeof text === 'string');
 }
@@ -97,7 +104,7 @@ function areTexts(value: unknown): boolean {
 function areChecksums(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const checksums = value as Record<string, unknown>;
-  return ['blockBytes', 'blocks', 'index'].every((name) => Number.isSafeInteger(checksums[name]));
+  return ['blockBytes', 'blocks', 'index'].every((name) => isCount(checksums[name])) && checksums['blockBytes'] !== 0;
 }
 
 function isCursor(value: unknown): boolean {
@@ -108,6 +115,6 @@ function isCursor(value: unknown): boolean {
     typeof requestId === 'string' &&
     ENGINE_ID.test(requestId) &&
     Number.isSafeInteger(submissionTimeMs) &&
-    Number.isSafeInteger(bytes)
+    isCount(bytes)
   );
 }

@@ -4,14 +4,19 @@ import { TEST_LIMIT_MS } from '../support/limits.ts';
 import { naiveDecision, type NaiveState, type NaiveStatement } from '../unit/access/naive.ts';
 import { ACTIONS, GATEWAYS, HistoryWorld, RBAC, TABLES } from './support/history-world.ts';
 import { RandomWriter } from './support/random-writer.ts';
+import { shrink } from './support/shrink.ts';
+import { describeWrites, type History, type Write } from './support/writes.ts';
 
 // Clients write policies, roles, assignments and tokens through three gateways and kubectl, while each gateway's connection to the Kubernetes API has faults and gateways
-// are killed. Afterwards every object has a value that its writes explain, and all gateways decide like a naive evaluation of the stored objects.
+// are killed. Afterwards every object has a value that its writes explain, and all gateways decide like a naive evaluation of the stored objects. Of a history that
+// fails, the shortest part that still fails is printed.
 
 /** `make test-history` sets WRITES=10000. */
 const WRITES = Number(process.env['WRITES'] || 240);
 const SEED = Number(process.env['SEED'] || randomInt(2 ** 30));
 const CLIENTS = 6;
+/** Parts of a failing history that are tried. */
+const MAX_REPETITIONS = 200;
 
 let world: HistoryWorld;
 beforeAll(async () => {
@@ -33,13 +38,35 @@ interface Stored {
 const contentOf = ({ spec }: Stored): string =>
   JSON.stringify(spec.statements?.map(({ effect, actions, resources }) => ({ effect, actions, resources })));
 
-/** Objects with a value that no order of their writes explains, each with its writes. */
-function violations(policies: readonly Stored[], roles: readonly Stored[]): string[] {
+/** What the stored objects contradict: writes, as each object's own history, and decisions of gateways. */
+async function contradictions(history: History): Promise<string[]> {
+  const policies = await world.read<Stored>('policies');
+  const roles = await world.read<Stored>('roles');
+  const assignments = await world.read<Stored>('roleassignments');
   const found = new Map<string, string>([
     ...policies.map((object) => [`Policy ${object.metadata.name}`, contentOf(object)] as const),
     ...roles.map(({ metadata, spec }) => [`Role ${metadata.name}`, spec.description ?? ''] as const),
   ]);
-  return [...world.expected].flatMap(([name, expectation]) => expectation.violation(name, found.get(name)) ?? []);
+  const state: NaiveState = {
+    environment: 'default',
+    cluster: 'pinot',
+    policies: Object.fromEntries(
+      policies.map(({ metadata, spec }) => [metadata.name, { statements: spec.statements ?? [] }]),
+    ),
+    roles: Object.fromEntries(roles.map(({ metadata, spec }) => [metadata.name, spec.policies ?? []])),
+  };
+  return [...history.violations(found), ...(await disagreements(state, assignments))];
+}
+
+/** The shortest part of a failing history that still fails without faults, one write after another. */
+async function shortest(history: History): Promise<string> {
+  const fails = async (writes: readonly Write[]): Promise<boolean> =>
+    (await contradictions(await world.repeat(writes))).length > 0;
+  const { writes } = history;
+  if (!(await fails(writes))) return 'Without faults the same writes, one after another, do not fail.';
+  const { items, isMinimal } = await shrink(writes, fails, MAX_REPETITIONS);
+  const hint = isMinimal ? 'none of them can be left out' : `as short as ${MAX_REPETITIONS} repetitions make it`;
+  return `${items.length} of ${writes.length} writes fail also without faults (${hint}):\n${describeWrites(items)}`;
 }
 
 /** Decisions of a gateway that are not those of the stored objects. */
@@ -91,24 +118,18 @@ it(
       await faults;
     }
     await world.untilInSync();
-    const policies = await world.read<Stored>('policies');
-    const roles = await world.read<Stored>('roles');
-    const assignments = await world.read<Stored>('roleassignments');
-    expect(violations(policies, roles), `SEED=${SEED}`).toEqual([]);
-    const state: NaiveState = {
-      environment: 'default',
-      cluster: 'pinot',
-      policies: Object.fromEntries(
-        policies.map(({ metadata, spec }) => [metadata.name, { statements: spec.statements ?? [] }]),
-      ),
-      roles: Object.fromEntries(roles.map(({ metadata, spec }) => [metadata.name, spec.policies ?? []])),
-    };
-    expect(await disagreements(state, assignments), `SEED=${SEED}`).toEqual([]);
-    expect(await wrongTokens(), `SEED=${SEED}`).toEqual([]);
+    const { history } = world;
+    const wrong = await contradictions(history);
+    const tokens = await wrongTokens();
+    if (wrong.length > 0) {
+      const short = await shortest(history);
+      expect.fail([`SEED=${SEED}`, ...wrong, short, ...tokens].join('\n'));
+    }
+    expect(tokens, `SEED=${SEED}`).toEqual([]);
     const revoked = [...world.tokens.values()].filter((token) => token.state === 'deleted').length;
     const escalations = writers.reduce((sum, writer) => sum + writer.escalations, 0);
     process.stdout.write(
-      `${WRITES} writes, ${world.expected.size} objects, ${world.tokens.size} tokens (${revoked} revoked), ${escalations} escalations refused, SEED=${SEED}\n`,
+      `${WRITES} writes, ${history.expected.size} objects, ${world.tokens.size} tokens (${revoked} revoked), ${escalations} escalations refused, SEED=${SEED}\n`,
     );
   },
   TEST_LIMIT_MS + WRITES * 1_000,

@@ -9,10 +9,13 @@ import { printTarget, readTarget } from '../../src/api/server/request/target.ts'
 import { parseStrictJson, StrictJsonError } from '../../src/platform/strict-json.ts';
 import { recordFromJson } from '../../src/results/record-json.ts';
 import { QueryError } from '../../src/results/errors.ts';
+import { indexBytes } from '../../src/results/row-index.ts';
 import { parseManifest } from '../../src/store/folder/manifest.ts';
 import { check, pieces } from './support/fuzz.ts';
 
 // Input of any form gets a value or the documented error within 50 ms of CPU time, never an error of the program. `make fuzz-input` tries 100,000 of each kind.
+const NUMBERS = { submissionTimeMs: 1, expirationTimeMs: 2, rowCount: 1, rowBytes: 1, stride: 1, checkpoints: 1 };
+const LISTS = { tables: ['orders'], fields: [], tableFields: [] };
 /** Names that mean something to JavaScript, and to parsers. */
 const ODD_KEYS = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '', '\u0000', '*', 'effect'];
 const key = fc.oneof(fc.constantFrom(...ODD_KEYS, 'statements', 'version', 'resources', 'actions'), fc.string());
@@ -171,6 +174,17 @@ describe('input of any form', () => {
         attempt(() => recordFromJson(text), [QueryError]);
       },
     );
+    const stored = { version: 1, ...NUMBERS, requestId: '', brokerId: '', owner: '', dataSchema: '{}', ...LISTS };
+    const any = fc.constantFrom(-1, 0, 1, 0.5, 2 ** 53, 2 ** 40, '1', null, [null], ['a']);
+    check(fc.tuple(fc.constantFrom(...Object.keys(stored)), any), ([name, value]) => {
+      const record = attempt(() => recordFromJson(JSON.stringify({ ...stored, [name]: value })), [QueryError]);
+      if (record === undefined) return;
+      // What is computed with: ranges of bytes, and the rights that are checked.
+      for (const number of Object.keys(NUMBERS))
+        expect(record[number as 'stride']).toBeGreaterThanOrEqual(number === 'stride' ? 1 : 0);
+      for (const table of record.tables) expect(typeof table).toBe('string');
+      expect(indexBytes(record)).toBeLessThan(1024 * 1024);
+    });
   });
 
   it('as nested aliases in YAML ends, instead of using all memory', () => {

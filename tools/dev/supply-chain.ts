@@ -1,5 +1,5 @@
-// Known vulnerabilities of the shipped packages (`npm audit`), and their list as build/sbom.cdx.json (CycloneDX). A registry without advisories is reported and does
-// not fail: their absence says nothing about the packages.
+// Known vulnerabilities of the shipped packages (`npm audit`), and their list as build/sbom.cdx.json (CycloneDX). A registry without advisories, such as a mirror, says
+// nothing about the packages: the report says so, and REQUIRE_AUDIT=1 makes it a failure.
 import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -22,22 +22,52 @@ async function npm(...args: readonly string[]): Promise<string> {
 interface AuditReport {
   readonly metadata?: { readonly vulnerabilities?: Readonly<Record<string, number>> };
   readonly vulnerabilities?: Readonly<Record<string, { readonly severity: string }>>;
+  /** Of an audit that failed. */
+  readonly message?: string;
 }
 
-const report = JSON.parse((await npm('audit', '--omit=dev', '--json')) || '{}') as AuditReport;
-const total = report.metadata?.vulnerabilities?.['total'];
-if (total === undefined) process.stdout.write('npm audit: not checked, the registry returned no advisories\n');
-else {
-  process.stdout.write(`npm audit: ${total} known vulnerabilities in shipped packages\n`);
-  for (const [name, { severity }] of Object.entries(report.vulnerabilities ?? {})) {
-    process.stdout.write(`  ${name}: ${severity}\n`);
+export interface Audit {
+  /** `unchecked`: nothing is known about the packages. */
+  readonly outcome: 'clean' | 'vulnerable' | 'unchecked';
+  readonly lines: readonly string[];
+}
+
+/** @param output of `npm audit --json`; empty where npm failed without one */
+export function auditOf(output: string): Audit {
+  const report = parsed(output);
+  const total = report.metadata?.vulnerabilities?.['total'];
+  if (total === undefined) {
+    const why = report.message ?? 'npm returned no report';
+    const elsewhere =
+      'On a machine that reaches a registry with advisories: npm audit --omit=dev --registry=https://registry.npmjs.org';
+    return { outcome: 'unchecked', lines: [`npm audit: could not be checked: ${why}`, elsewhere] };
   }
-  if (total > 0) process.exitCode = 1;
+  const names = Object.entries(report.vulnerabilities ?? {}).map(([name, { severity }]) => `  ${name}: ${severity}`);
+  const lines = [`npm audit: ${total} known vulnerabilities in shipped packages`, ...names];
+  return { outcome: total > 0 ? 'vulnerable' : 'clean', lines };
 }
 
-const sbom = await npm('sbom', '--omit=dev', '--sbom-format=cyclonedx');
-const { components = [] } = JSON.parse(sbom || '{}') as { components?: unknown[] };
-if (components.length === 0) throw new Error('`npm sbom` listed no packages');
-await mkdir(join(root, 'build'), { recursive: true });
-await writeFile(join(root, 'build/sbom.cdx.json'), sbom);
-process.stdout.write(`build/sbom.cdx.json: ${components.length} packages\n`);
+function parsed(output: string): AuditReport {
+  try {
+    return JSON.parse(output) as AuditReport;
+  } catch {
+    return {};
+  }
+}
+
+async function writeSbom(): Promise<void> {
+  const sbom = await npm('sbom', '--omit=dev', '--sbom-format=cyclonedx');
+  const { components = [] } = JSON.parse(sbom || '{}') as { components?: unknown[] };
+  if (components.length === 0) throw new Error('`npm sbom` listed no packages');
+  await mkdir(join(root, 'build'), { recursive: true });
+  await writeFile(join(root, 'build/sbom.cdx.json'), sbom);
+  process.stdout.write(`build/sbom.cdx.json: ${components.length} packages\n`);
+}
+
+if (import.meta.main) {
+  const { outcome, lines } = auditOf(await npm('audit', '--omit=dev', '--json'));
+  process.stdout.write(`${lines.join('\n')}\n`);
+  const isRequired = process.env['REQUIRE_AUDIT'] === '1';
+  if (outcome === 'vulnerable' || (outcome === 'unchecked' && isRequired)) process.exitCode = 1;
+  await writeSbom();
+}

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type CommandResult, type ControlPlane, startControlPlane } from '../../support/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../../support/control-plane.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { type RunningProduct, startProduct } from '../../support/product-process.ts';
 import type { Program } from '../../support/processes.ts';
 import { Random } from '../../fuzz/http/random.ts';
 import { until } from '../../support/until.ts';
 import { type Fault, FaultyProxy } from './faulty-proxy.ts';
-import { Expectation } from './history.ts';
 import { type Outcome, send } from './load.ts';
+import { History, type Write, type WriteTarget } from './writes.ts';
 
 export const GATEWAYS = 3;
 export const TABLES = ['orders', 'events', 'users'];
@@ -28,10 +28,10 @@ interface IssuedToken {
 }
 
 /** An operator and three gateways, each behind a faulty connection to one Kubernetes API, and what clients know of the stored objects. */
-export class HistoryWorld {
+export class HistoryWorld implements WriteTarget {
   readonly api: ControlPlane;
-  /** By `Kind name`. */
-  readonly expected = new Map<string, Expectation>();
+  /** The writes of all clients, except those of tokens. */
+  history = new History(this);
   /** Service tokens by access key. */
   readonly tokens = new Map<string, HeldToken>();
   readonly #engine: FakeEngine;
@@ -40,6 +40,7 @@ export class HistoryWorld {
   readonly #proxies: FaultyProxy[] = [];
   readonly #gateways: RunningProduct[] = [];
   #delegate: IssuedToken | undefined;
+  #markers = 0;
 
   private constructor(api: ControlPlane, engine: FakeEngine, token: string) {
     this.api = api;
@@ -92,21 +93,48 @@ export class HistoryWorld {
     return send(this.#gateways[at]!.url + path, init);
   }
 
-  apply(manifest: object): Promise<CommandResult> {
+  async send({ via, method, path, body, isEscalation }: Write): Promise<Outcome> {
+    if (via !== 'kubectl') {
+      const credential = isEscalation ? this.delegate : this.#token;
+      return this.call(Number(via.split(' ')[1]), method, path, body, credential);
+    }
     const args = ['-n', NAMESPACE, 'apply', '--server-side', '--force-conflicts', '-f', '-'];
-    return this.api.kubectl(args, { input: JSON.stringify(manifest) });
+    const startedAt = performance.now();
+    const { code, stderr } = await this.api.kubectl(args, { input: JSON.stringify(body) });
+    const ms = performance.now() - startedAt;
+    return { status: code === 0 ? 200 : 'closed', text: `${code} ${stderr.trim()}`, ms };
+  }
+
+  /**
+   * Repeats writes one after another, without faults, in place of all objects that clients have written.
+   * @returns the new history, when every gateway has all its writes
+   */
+  async repeat(writes: readonly Write[]): Promise<History> {
+    for (const kind of ['roleassignments', 'roles', 'policies']) {
+      const named = (await this.read<{ metadata: { name: string; labels?: object } }>(kind)).map(
+        ({ metadata }) => metadata.name,
+      );
+      const written = named.filter((name) => /^(?:[per]-\d|marker)/.test(name));
+      const byClients = kind === 'roleassignments' ? await this.#assignmentsOfClients() : written;
+      if (byClients.length > 0)
+        await this.api.mustKubectl(['-n', NAMESPACE, 'delete', `${kind}.olapwarden.io`, ...byClients]);
+    }
+    await this.untilInSync();
+    this.history = new History(this);
+    for (const write of writes) await this.history.perform(write);
+    await this.untilInSync();
+    return this.history;
+  }
+
+  async #assignmentsOfClients(): Promise<string[]> {
+    const all = await this.read<{ metadata: { name: string }; spec: { role: string } }>('roleassignments');
+    return all.filter(({ spec }) => /^r-\d/.test(spec.role)).map(({ metadata }) => metadata.name);
   }
 
   /** All objects of a kind in the Kubernetes API. */
   async read<T>(kind: string): Promise<T[]> {
     const { stdout } = await this.api.mustKubectl(['-n', NAMESPACE, 'get', `${kind}.olapwarden.io`, '-o', 'json']);
     return (JSON.parse(stdout) as { items: T[] }).items;
-  }
-
-  expectationOf(key: string): Expectation {
-    const known = this.expected.get(key) ?? new Expectation();
-    this.expected.set(key, known);
-    return known;
   }
 
   /** Until the writers have ended: faults of one gateway's connection to the Kubernetes API, and killed gateways. None afterwards. */
@@ -126,12 +154,16 @@ export class HistoryWorld {
 
   /** Resolves when every gateway has seen a write that was made after all others. */
   async untilInSync(): Promise<void> {
-    const write = async (): Promise<boolean> =>
-      (await this.call(0, 'POST', `${RBAC}/roles`, { name: 'marker' })).status === 200;
+    const name = `marker-${this.#markers++}`;
+    const write = async (): Promise<boolean> => {
+      const { status } = await this.call(0, 'POST', `${RBAC}/roles`, { name });
+      // A write whose response was lost exists.
+      return status === 200 || status === 409;
+    };
     await until('a gateway writes again', write);
     for (let at = 0; at < GATEWAYS; at++) {
       const isSeen = async (): Promise<boolean> =>
-        (await this.call(at, 'GET', `${RBAC}/roles/srn2:role%23marker`)).status === 200;
+        (await this.call(at, 'GET', `${RBAC}/roles/srn2:role%23${name}`)).status === 200;
       await until('every gateway has all writes', isSeen);
     }
   }

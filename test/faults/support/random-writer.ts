@@ -1,14 +1,9 @@
 import { expect } from 'vitest';
 import type { NaiveStatement } from '../../unit/access/naive.ts';
 import { Random } from '../../fuzz/http/random.ts';
-import type { Expectation } from './history.ts';
 import { ACTIONS, GATEWAYS, type HistoryWorld, RBAC, TABLES } from './history-world.ts';
 import type { Outcome } from './load.ts';
-
-function outcomeOf({ status }: Outcome): 'done' | 'not-done' | 'unknown' {
-  if (status === 'closed' || status >= 500) return 'unknown';
-  return status < 300 ? 'done' : 'not-done';
-}
+import { outcomeOf, type Write } from './writes.ts';
 
 /** Statements as one text, in which the values of objects are compared. */
 function statements(random: Random): NaiveStatement[] {
@@ -54,59 +49,34 @@ export class RandomWriter {
   /** One policy of the client: created, replaced or deleted. */
   async #policy(): Promise<void> {
     const name = `p-${this.#id}-${this.#random.pick([0, 1])}`;
-    const expectation = this.#world.expectationOf(`Policy ${name}`);
-    const at = this.#gateway();
+    const key = `Policy ${name}`;
     const policyDocument = { version: 'v1', statements: statements(this.#random) };
     const path = `${RBAC}/policies/srn2:policy%23${name}`;
     const value = JSON.stringify(policyDocument.statements);
-    if (expectation.exists === false) {
-      this.#record(
-        expectation,
-        value,
-        at,
-        await this.#world.call(at, 'POST', `${RBAC}/policies`, { name, policyDocument }),
-      );
-    } else if (this.#random.chance(0.2))
-      this.#record(expectation, undefined, at, await this.#world.call(at, 'DELETE', path));
-    else this.#record(expectation, value, at, await this.#world.call(at, 'PUT', path, { policyDocument }));
+    if (this.#world.history.expectationOf(key).exists === false)
+      await this.#write('POST', `${RBAC}/policies`, { name, policyDocument }, { key, value });
+    else if (this.#random.chance(0.2)) await this.#write('DELETE', path, undefined, { key, value: undefined });
+    else await this.#write('PUT', path, { policyDocument }, { key, value });
   }
 
   /** One role of the client: created with its description, changed, or deleted; its policies are attached and detached. */
   async #role(): Promise<void> {
     const name = `r-${this.#id}`;
-    const expectation = this.#world.expectationOf(`Role ${name}`);
-    const at = this.#gateway();
+    const key = `Role ${name}`;
     const path = `${RBAC}/roles/srn2:role%23${name}`;
     const value = `description ${this.#random.below(1e6)}`;
-    if (expectation.exists === false) {
-      this.#record(
-        expectation,
-        value,
-        at,
-        await this.#world.call(at, 'POST', `${RBAC}/roles`, { name, description: value }),
-      );
-    } else if (this.#random.chance(0.1))
-      this.#record(expectation, undefined, at, await this.#world.call(at, 'DELETE', path));
-    else if (this.#random.chance(0.5))
-      this.#record(expectation, value, at, await this.#world.call(at, 'PUT', path, { description: value }));
+    if (this.#world.history.expectationOf(key).exists === false)
+      await this.#write('POST', `${RBAC}/roles`, { name, description: value }, { key, value });
+    else if (this.#random.chance(0.1)) await this.#write('DELETE', path, undefined, { key, value: undefined });
+    else if (this.#random.chance(0.5)) await this.#write('PUT', path, { description: value }, { key, value });
     else {
       // Its effect is compared by the decisions.
       const policySrn = `srn2:policy#p-${this.#id}-${this.#random.pick([0, 1])}`;
-      await this.#world.call(
-        at,
-        'POST',
-        `${path}/${this.#random.pick(['attach-policy', 'attach-policy', 'detach-policy'])}`,
-        {
-          policySrn,
-        },
-      );
+      const attach = this.#random.pick(['attach-policy', 'attach-policy', 'detach-policy']);
+      await this.#write('POST', `${path}/${attach}`, { policySrn });
       const subject = { subject: `user-${this.#id}@example.com`, subjectType: 'user-email' };
-      await this.#world.call(
-        at,
-        'POST',
-        `${path}/${this.#random.pick(['create-assignment', 'create-assignment', 'delete-assignment'])}`,
-        subject,
-      );
+      const assign = this.#random.pick(['create-assignment', 'create-assignment', 'delete-assignment']);
+      await this.#write('POST', `${path}/${assign}`, subject);
     }
   }
 
@@ -138,16 +108,16 @@ export class RandomWriter {
 
   async #byKubectl(): Promise<void> {
     const name = `p-${this.#id}-0`;
-    const expectation = this.#world.expectationOf(`Policy ${name}`);
     const written = statements(this.#random);
-    const manifest = {
+    const body = {
       apiVersion: 'olapwarden.io/v1alpha1',
       kind: 'Policy',
       metadata: { name },
       spec: { statements: written },
     };
-    const { code, stderr } = await this.#world.apply(manifest);
-    expectation.record(JSON.stringify(written), 'kubectl', code === 0 ? 'done' : 'unknown', `${code} ${stderr.trim()}`);
+    const key = `Policy ${name}`;
+    const object = { key, value: JSON.stringify(written) };
+    await this.#world.history.perform({ via: 'kubectl', client: this.#id, method: 'apply', path: key, body, object });
   }
 
   /** A grant that its caller does not hold. */
@@ -157,22 +127,27 @@ export class RandomWriter {
       version: 'v1',
       statements: [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#orders'] }],
     };
-    const outcome = await this.#world.call(
-      this.#gateway(),
-      'POST',
-      `${RBAC}/policies`,
-      { name, policyDocument },
-      this.#world.delegate,
-    );
-    this.#world
-      .expectationOf(`Policy ${name}`)
-      .record(JSON.stringify(policyDocument.statements), 'delegate', 'not-done', String(outcome.status));
+    const outcome = await this.#world.history.perform({
+      via: `gateway ${this.#gateway()}`,
+      client: this.#id,
+      method: 'POST',
+      path: `${RBAC}/policies`,
+      body: { name, policyDocument },
+      object: { key: `Policy ${name}`, value: JSON.stringify(policyDocument.statements) },
+      isEscalation: true,
+    });
     if (outcome.status === 403) this.escalations++;
     expect([403, 503, 504, 'closed'], outcome.text).toContain(outcome.status);
   }
 
-  #record(expectation: Expectation, value: string | undefined, at: number, outcome: Outcome): void {
-    const status = `${outcome.status}${outcome.status === 200 ? '' : ` ${outcome.text.slice(0, 300)}`}`;
-    expectation.record(value, `gateway ${at}`, outcomeOf(outcome), status);
+  #write(method: string, path: string, body?: unknown, object?: Write['object']): Promise<Outcome> {
+    return this.#world.history.perform({
+      via: `gateway ${this.#gateway()}`,
+      client: this.#id,
+      method,
+      path,
+      ...(body !== undefined && { body }),
+      ...(object !== undefined && { object }),
+    });
   }
 }

@@ -4,7 +4,14 @@ import { EnvHttpProxyAgent } from 'undici';
 import type { Clock } from '../../../platform/clock.ts';
 import { QueryError } from '../../errors.ts';
 import { GcsUpload } from './gcs-upload.ts';
-import type { ObjectClient, ObjectUpload, StoredObject, UnfinishedUpload } from '../object/object-client.ts';
+import {
+  nextPage,
+  type ObjectClient,
+  type ObjectUpload,
+  readWhole,
+  type StoredObject,
+  type UnfinishedUpload,
+} from '../object/object-client.ts';
 import { untilCallerAborts } from '../../aborted.ts';
 
 /** The SDK adds more listeners to its read streams than Node's default limit before a warning. */
@@ -75,9 +82,15 @@ export class GcsObjectClient implements ObjectClient {
   }
 
   async get(key: string, signal: AbortSignal): Promise<Uint8Array | undefined> {
-    const file = this.#bucket.file(this.#prefix + key);
-    const found = await mapStoreErrors(untilCallerAborts(undefinedIfAbsent(file.download()), signal));
-    return found?.[0];
+    const stream = this.#bucket.file(this.#prefix + key).createReadStream();
+    const stop = (): unknown => stream.destroy(new Error('aborted'));
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      return await mapStoreErrors(untilCallerAborts(undefinedIfAbsent(readWhole(stream)), signal));
+    } finally {
+      signal.removeEventListener('abort', stop);
+      stream.destroy();
+    }
   }
 
   async size(key: string, signal: AbortSignal): Promise<number | undefined> {
@@ -120,7 +133,8 @@ export class GcsObjectClient implements ObjectClient {
           modifiedMs: updated === undefined ? undefined : Date.parse(updated),
         };
       }
-      pageToken = (next as { pageToken?: string } | null)?.pageToken;
+      const following = (next as { pageToken?: string } | null)?.pageToken;
+      pageToken = await mapStoreErrors(Promise.try(nextPage, pageToken, following));
     } while (pageToken !== undefined);
   }
 

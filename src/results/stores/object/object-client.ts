@@ -53,6 +53,27 @@ export interface ObjectClient {
   close(): Promise<void>;
 }
 
+/** Objects that are read as a whole are records and notes: far below this size. */
+export const MAX_WHOLE_BYTES = 64 * 1024 * 1024;
+
+/** The bytes of an object. @throws {RangeError} when there are more than `maxBytes` */
+export async function readWhole(body: AsyncIterable<Uint8Array>, maxBytes = MAX_WHOLE_BYTES): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  let left = maxBytes;
+  for await (const piece of body) {
+    left -= piece.length;
+    if (left < 0) throw new RangeError(`the object has more than ${maxBytes} bytes`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+/** The token of the next page of a listing. @throws {RangeError} where it is that of this page, which would be requested forever */
+export function nextPage(token: string | undefined, next: string | undefined): string | undefined {
+  if (next !== undefined && next === token) throw new RangeError('the bucket repeats a page of its listing');
+  return next;
+}
+
 /** Prefix of every object name: empty, or without a leading and with a trailing slash. @param text as configured */
 export function objectPrefix(text: string): string {
   const path = text.replaceAll(/^\/+|\/+$/g, '');

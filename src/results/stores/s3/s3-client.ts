@@ -12,7 +12,14 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { QueryError } from '../../errors.ts';
-import type { ObjectClient, ObjectUpload, StoredObject, UnfinishedUpload } from '../object/object-client.ts';
+import {
+  nextPage,
+  type ObjectClient,
+  type ObjectUpload,
+  readWhole,
+  type StoredObject,
+  type UnfinishedUpload,
+} from '../object/object-client.ts';
 import { PartBuffer } from '../object/part-buffer.ts';
 
 /** S3 limits: parts of at least 5 MB, at most 10,000 parts. Results up to 80 GB; two parts in memory per submission. */
@@ -83,7 +90,7 @@ export class S3ObjectClient implements ObjectClient {
     return mapStoreErrors(
       undefinedIfAbsent(async () => {
         const { Body } = await this.#s3.send(new GetObjectCommand(this.#object(key)), { abortSignal: signal });
-        return Body?.transformToByteArray();
+        return Body && readWhole(Body as AsyncIterable<Uint8Array>);
       }),
     );
   }
@@ -118,7 +125,7 @@ export class S3ObjectClient implements ObjectClient {
       for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {
         yield { key: Key.slice(this.#prefix.length), bytes: Size, modifiedMs: LastModified?.getTime() };
       }
-      token = page.IsTruncated === true ? page.NextContinuationToken : undefined;
+      token = next(token, page.IsTruncated === true ? page.NextContinuationToken : undefined);
     } while (token !== undefined);
   }
 
@@ -129,6 +136,7 @@ export class S3ObjectClient implements ObjectClient {
   async *uploads(start: string, signal: AbortSignal): AsyncIterable<UnfinishedUpload> {
     const all = { Bucket: this.#bucket, Prefix: this.#prefix + start };
     let marker: { KeyMarker: string; UploadIdMarker?: string } | undefined;
+    let lastPlace: string | undefined;
     do {
       const page = await mapStoreErrors(
         this.#s3.send(new ListMultipartUploadsCommand({ ...all, ...marker }), { abortSignal: signal }),
@@ -137,6 +145,8 @@ export class S3ObjectClient implements ObjectClient {
         yield { key: Key.slice(this.#prefix.length), uploadId: UploadId, modifiedMs: Initiated?.getTime() };
       }
       const { IsTruncated, NextKeyMarker, NextUploadIdMarker } = page;
+      const place = JSON.stringify([NextKeyMarker, NextUploadIdMarker]);
+      if (IsTruncated === true) lastPlace = next(lastPlace, place);
       // Without a next marker, a truncated listing would request the same page forever.
       marker =
         IsTruncated === true && NextKeyMarker
@@ -225,6 +235,15 @@ class S3Upload implements ObjectUpload {
     const command = new UploadPartCommand({ ...this.#object, UploadId: this.#uploadId, PartNumber, Body: part });
     const { ETag } = await mapStoreErrors(this.#s3.send(command, options));
     this.#parts.push({ PartNumber, ETag });
+  }
+}
+
+/** @throws {QueryError} where the bucket repeats a page */
+function next(token: string | undefined, following: string | undefined): string | undefined {
+  try {
+    return nextPage(token, following);
+  } catch (error) {
+    throw unavailable(error);
   }
 }
 
