@@ -25,9 +25,10 @@ export const SUITES: readonly SuitePlan[] = [
   { name: 'pages', about: 'Indexing, pages and storing', seconds: 420, fullSeconds: 600 },
   { name: 'export', about: 'Results as DataFrames', seconds: 240, fullSeconds: 240 },
   { name: 'proxy', about: 'Queries that pass through', seconds: 150, fullSeconds: 150 },
-  { name: 'broker', about: 'Queries on a real Pinot', seconds: 120, fullSeconds: 180 },
+  { name: 'broker', about: 'Queries on a real Pinot', seconds: 210, fullSeconds: 210 },
   { name: 'cursors', about: "Pinot's own cursors", seconds: 120, fullSeconds: 240 },
   { name: 'load', about: 'Many clients', seconds: 180, fullSeconds: 360 },
+  { name: 'profiles', about: 'What the hot paths spend', seconds: 90, fullSeconds: 90 },
   { name: 'stall', about: 'Requests that hold the event loop', seconds: 90, fullSeconds: 90 },
 ];
 

@@ -1,8 +1,7 @@
-import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import type { Bench } from '../frame/bench.ts';
 import { atLeastTimes, atMost, atMostTimes, NO_GOAL } from '../frame/rows.ts';
 import { sized } from '../frame/sizes.ts';
+import { runProgram } from '../workloads/program.ts';
 
 /** A run in the output of `bench/workloads/health-run.ts`. */
 interface Figures {
@@ -153,27 +152,11 @@ function jsonParseMsPerMb(): number {
 }
 
 async function healthRun(tables: number): Promise<{ first: Figures; second: Figures }> {
-  const stub = program('engine-stub.ts', [tables, SEGMENTS, SERVERS].map(String));
+  const stub = runProgram('engine-stub.ts', [tables, SEGMENTS, SERVERS].map(String));
   try {
     const url = await stub.line;
-    return JSON.parse(await program('health-run.ts', [url]).line) as { first: Figures; second: Figures };
+    return JSON.parse(await runProgram('health-run.ts', [url]).line) as { first: Figures; second: Figures };
   } finally {
     stub.kill();
   }
-}
-
-/** A program of `bench/workloads/`, and its first line of output. */
-function program(name: string, args: readonly string[]): { line: Promise<string>; kill: () => void } {
-  const path = fileURLToPath(new URL(`../workloads/${name}`, import.meta.url));
-  const child = spawn(process.execPath, [path, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  let text = '';
-  child.stdout.on('data', (chunk: Buffer) => {
-    text += chunk.toString();
-    const end = text.indexOf('\n');
-    if (end >= 0) resolve(text.slice(0, end));
-  });
-  child.on('error', reject);
-  child.on('exit', (code) => reject(new Error(`${name} exited with ${code} without output`)));
-  return { line: promise, kill: () => void child.kill() };
 }
