@@ -46,7 +46,7 @@ make bench ONLY=decisions,sql    # some; the others keep their figures
 make bench FULL=1                # the largest sizes: 100,000 roles, a result of 2 GB
 make bench QUICK=1               # sizes that only show that the suites run; keeps no figures
 make bench BENCH_CONTROLLER=URL  # cursors of this Pinot (1.3 or newer, with the sample table \`orders\`)
-make bench PROFILE=1             # CPU and heap profiles of the hot paths, in build/profiles
+make bench PROFILE=1             # only the suite \`profiles\`: CPU and heap profiles, in build/profiles
 \`\`\`
 
 It runs on Linux and installs the peers itself. A suite that fails or takes more than four times its expected time is a row that could not be measured; the others run. The exit code is 0 only if every goal is met. Expected times on two cores without other load:

@@ -18,7 +18,7 @@ const expected = ({ seconds, fullSeconds }: SuitePlan): number => (EXTENT === 'f
 
 function choose(): readonly SuitePlan[] {
   try {
-    return chooseSuites(process.argv[2] || process.env['ONLY']);
+    return chooseSuites(process.argv[2] || process.env['ONLY'] || (process.env['PROFILE'] ? 'profiles' : ''));
   } catch (error) {
     print((error as Error).message);
     process.exit(2);
@@ -28,6 +28,10 @@ function choose(): readonly SuitePlan[] {
 function printFinding(finding: Finding): void {
   if (finding.kind === 'note') print(`  … ${finding.text}`);
   if (finding.kind === 'row') print(`  ${finding.row.met ? ' ' : '!'} ${lineOf(finding.row)}`);
+  if (finding.kind === 'profile') {
+    const top = finding.profile.top.slice(0, 3).map(({ name, share }) => `${name} ${Math.round(share * 100)} %`);
+    print(`  # ${finding.profile.work}: ${top.join(', ')}`);
+  }
   if (finding.kind === 'curve') print(`  ~ curve: ${finding.curve.title}`);
 }
 

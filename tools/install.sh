@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs a part that olap-warden runs on or is tested with, and prints its folder.
 #
-#   tools/install.sh node|kubernetes|node-parts|coredns|kind|helm|kube-score|pinot|pinot-parsers|pinot-tools|sample|s3|gcs|open-reports|prometheus|alertmanager|browser
+#   tools/install.sh node|kubernetes|node-parts|coredns|kind|helm|kube-score|pinot|pinot-parsers|pinot-tools|sample|s3|gcs|open-reports|prometheus|alertmanager|nginx|browser
 #   tools/install.sh kubernetes 1.35|1.36|1.37
 #
 # An older minor version of Kubernetes has kube-apiserver, kube-controller-manager and kubectl, and the etcd of the newest one.
@@ -268,6 +268,20 @@ EOF
   )
 }
 
+# A peer of the benchmark.
+build_nginx() {
+  need apt-get 'install nginx in the PATH'
+  say 'fetching nginx'
+  (
+    cd "$1"
+    apt-get download -qq nginx 2>/dev/null || { apt-get update -qq && apt-get download -qq nginx; } || die 'apt-get has no package nginx; run `apt-get update` as root'
+    dpkg-deb -x nginx_*.deb unpacked
+    mv unpacked/usr/sbin/nginx .
+    rm -rf unpacked nginx_*.deb
+    ./nginx -v
+  )
+}
+
 # A Chromium for the dashboard tests: $CHROMIUM, or one in the PATH, or the Debian package.
 find_browser() {
   local name
@@ -321,6 +335,7 @@ case ${1:-} in
     if command -v promtool >/dev/null && command -v prometheus >/dev/null; then dirname "$(command -v promtool)"; else ensure "$cache/prometheus-debian" build_prometheus; fi ;;
   alertmanager)
     if command -v alertmanager >/dev/null; then dirname "$(command -v alertmanager)"; else ensure "$cache/alertmanager-debian" build_alertmanager; fi ;;
+  nginx) if command -v nginx >/dev/null; then dirname "$(command -v nginx)"; else ensure "$cache/nginx-debian" build_nginx; fi ;;
   browser) find_browser ;;
-  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns kind helm kube-score pinot pinot-parsers pinot-tools sample s3 gcs open-reports prometheus alertmanager browser" ;;
+  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns kind helm kube-score pinot pinot-parsers pinot-tools sample s3 gcs open-reports prometheus alertmanager nginx browser" ;;
 esac

@@ -1,8 +1,12 @@
-import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { installed } from '../../tools/pinot/jvm.ts';
+import type { Bench } from '../frame/bench.ts';
+
+const VERSION_LIMIT_MS = 10_000;
 
 export interface Nginx {
   readonly url: string;
@@ -11,11 +15,16 @@ export interface Nginx {
   stop(): Promise<void>;
 }
 
-export const NGINX = ['/usr/sbin/nginx', '/usr/bin/nginx', '/usr/local/sbin/nginx'].find((path) => existsSync(path));
+/** Installs nginx if it is missing. @returns the path of the program @throws {Error} if it cannot be installed */
+export async function nginxProgram(bench: Bench): Promise<string> {
+  const program = join(await installed('nginx'), 'nginx');
+  const { stderr } = await promisify(execFile)(program, ['-v'], { timeout: VERSION_LIMIT_MS });
+  bench.version('nginx', /nginx\/(\S+)/.exec(stderr)?.[1] ?? stderr.trim());
+  return program;
+}
 
-/** nginx with one process over a folder of files, or undefined if it is not installed (`apt-get install nginx-light`). */
-export async function startNginx(directory: string, files: string, port: number): Promise<Nginx | undefined> {
-  if (NGINX === undefined) return undefined;
+/** nginx with one process over a folder of files. */
+export async function startNginx(program: string, directory: string, files: string, port: number): Promise<Nginx> {
   await mkdir(directory, { recursive: true });
   const config = join(directory, 'nginx.conf');
   await writeFile(
@@ -29,7 +38,7 @@ http {
   server { listen 127.0.0.1:${port}; root ${files}; }
 }`,
   );
-  const child = spawn(NGINX, ['-p', directory, '-c', config], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(program, ['-p', directory, '-c', config], { stdio: ['ignore', 'ignore', 'inherit'] });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const url = `http://127.0.0.1:${port}`;
   for (let attempt = 0; attempt < 100; attempt++) {

@@ -1,6 +1,5 @@
-import { DecisionEngine } from '../../src/access/policy/decision.ts';
+import type { DecisionEngine } from '../../src/access/policy/decision.ts';
 import { Directory } from '../../src/access/directory.ts';
-import type { Deployment } from '../../src/access/policy/srn.ts';
 import type { Principal } from '../../src/access/principal.ts';
 import { policy, role, roleAssignment } from '../../test/builders/resources.ts';
 import { MemoryStore } from '../../test/unit/access/memory-store.ts';
@@ -11,9 +10,9 @@ import { atLeast, atLeastTimes, atMost, atMostTimes, NO_GOAL } from '../frame/ro
 import { sized } from '../frame/sizes.ts';
 import { askCasbin, prepareCasbin } from '../peers/casbin.ts';
 import { askPrepared, cedarContext, prepareCedar } from '../peers/cedar.ts';
+import { DEPLOYMENT, engineOf } from '../workloads/decision-engine.ts';
 import { makeWorkload, type Question, type Workload } from '../workloads/policies.ts';
 
-const DEPLOYMENT: Deployment = { environment: 'olap', cluster: 'pinot' };
 /** The peers get a part of the requests: all of them would take minutes. */
 const PEER_QUESTIONS = sized({ quick: 200, normal: 4000 });
 
@@ -202,22 +201,6 @@ async function startOfGateway(bench: Bench): Promise<void> {
   const memory = { work: `${work}: heap of the index`, unit: 'MB', better: 'less', ours: heap } as const;
   bench.add({ ...memory, goal: canCollectGarbage() ? atMost(100, 'MB') : NO_GOAL });
   directory?.close();
-}
-
-function engineOf(workload: Workload): DecisionEngine {
-  const rolesByPrincipal = new Map(workload.principals.map((principal, index) => [principal, workload.roles[index]!]));
-  const engine = new DecisionEngine(DEPLOYMENT, {
-    heldRoles: (principal) => ({
-      roles: rolesByPrincipal.get(principal) ?? [],
-      validFrom: -Infinity,
-      validUntil: Infinity,
-    }),
-  });
-  for (const [name, spec] of workload.policies) {
-    engine.setPolicy(name, spec);
-    engine.setRole(name, [name]);
-  }
-  return engine;
 }
 
 function askAll(engine: DecisionEngine, { principals }: Workload, questions: readonly Question[]) {

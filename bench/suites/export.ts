@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import { TEST_HEADERS } from '../../test/support/app.ts';
 import { pythonWithDataFrames, pythonWithPinotdb, run as runProgram } from '../../test/integration/clients/install.ts';
 import type { Bench } from '../frame/bench.ts';
+import { format } from '../frame/format.ts';
 import { median } from '../frame/measure.ts';
 import { atLeastTimes, type Goal, NO_GOAL } from '../frame/rows.ts';
+import { sized } from '../frame/sizes.ts';
 import { startGateway } from '../workloads/page-gateway-process.ts';
 
-const ROWS = 1_000_000;
-const ROUNDS = 3;
+const ROWS = sized({ quick: 50_000, normal: 1_000_000 });
+const ROUNDS = sized({ quick: 1, normal: 3 });
 const RUN_LIMIT_MS = 600_000;
 const PROGRAM = join(import.meta.dirname, '../workloads/to_frame.py');
 
@@ -69,7 +71,7 @@ function compare(bench: Bench, frames: ReadonlyMap<Way, readonly Frame[]>, ours:
   const goal: Goal = ours === 'arrow' && peer === 'pinotdb' ? atLeastTimes(5) : NO_GOAL;
   const answers = [mine.map(({ sums }) => sums), theirs.map(({ sums }) => sums)] as const;
   for (const [field, unit, what, wanted] of [
-    ['wallMs', 'ms wall', 'a query of 1 M rows as a DataFrame', goal],
+    ['wallMs', 'ms wall', `a query of ${format(ROWS)} rows as a DataFrame`, goal],
     ['memoryMb', 'MB', 'the memory of the client for it', NO_GOAL],
   ] as const) {
     bench.add({

@@ -8,21 +8,27 @@ import { freePorts } from '../../test/support/kubernetes/processes.ts';
 import { Program } from '../../test/support/processes.ts';
 import type { Bench } from '../frame/bench.ts';
 import { median } from '../frame/measure.ts';
-import { atMost } from '../frame/rows.ts';
+import { atMost, atMostTimes, NO_GOAL } from '../frame/rows.ts';
+import { sized } from '../frame/sizes.ts';
+import { cpuMsOf } from '../process-cpu.ts';
+import { residentMb } from '../workloads/load.ts';
 import { Applier } from '../workloads/control-plane-load.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const NAMESPACE = 'olap';
-const ROLES = 10_000;
+const ROLES = sized({ quick: 100, normal: 10_000 });
 const POLICIES = 500;
 const STATEMENTS = 10;
 const GATEWAYS = 3;
-const CHANGES = 200;
+const CHANGES = sized({ quick: 6, normal: 200 });
+const IDLE_SECONDS = sized({ quick: 3, normal: 20 });
+/** After the start, for the garbage of the start and the election of a leader. */
+const SETTLE_SECONDS = sized({ quick: 2, normal: 10 });
 const READY_LIMIT_MS = 60_000;
 const CHANGE_LIMIT_MS = 10_000;
 /** Polling interval of a gateway: the resolution of the figures. */
 const ASK_EVERY_MS = 2;
-const STARTS = 3;
+const STARTS = sized({ quick: 1, normal: 3 });
 const MB = 1024 * 1024;
 
 /** The time from the Kubernetes API to a decision: gateways as separate programs, on a real control plane with 10,000 roles. */
@@ -30,6 +36,7 @@ export async function run(bench: Bench): Promise<void> {
   const plane = await startControlPlane();
   const programs: Program[] = [];
   let account = '';
+  let operatorAccount = '';
   try {
     await plane.applyCrds();
     await plane.mustKubectl(['create', 'namespace', NAMESPACE]);
@@ -37,15 +44,17 @@ export async function run(bench: Bench): Promise<void> {
     const applier = await Applier.open(plane.kubeconfigPath, NAMESPACE);
     bench.note(`applying ${ROLES} roles and as many assignments over ${POLICIES} policies`);
     await applier.applyAll(objects());
-    account = await serviceAccountFolder(plane);
-    const stage = { plane, account, programs };
-    await startOfGateway(bench, stage);
-    await appliedToDecided(bench, stage, applier);
+    account = await serviceAccountFolder(plane, 'gateway');
+    operatorAccount = await serviceAccountFolder(plane, 'operator');
+    const stage = { plane, accounts: { gateway: account, operator: operatorAccount }, programs };
+    await bench.part('start of a gateway', () => startOfGateway(bench, stage));
+    await bench.part('idle', () => idle(bench, stage));
+    await bench.part('a role applied → decided', () => appliedToDecided(bench, stage, applier));
     await applier.close();
   } finally {
     for (const program of programs) program.signalGroup('SIGKILL');
     await plane.stop();
-    await rm(account, { recursive: true, force: true });
+    for (const folder of [account, operatorAccount]) await rm(folder, { recursive: true, force: true });
   }
 }
 
@@ -66,11 +75,13 @@ function* objects(): Generator<readonly [string, { metadata: { name: string } }]
   }
 }
 
-/** The environment of gateways. */
+type Kind = 'gateway' | 'operator';
+
+/** The environment of the programs. */
 interface Stage {
   readonly plane: ControlPlane;
-  /** The folder of their service account. */
-  readonly account: string;
+  /** The folders of their service accounts. */
+  readonly accounts: Readonly<Record<Kind, string>>;
   readonly programs: Program[];
 }
 
@@ -85,12 +96,12 @@ interface Gateway {
 }
 
 /** The files that the kubelet provides to a pod. */
-async function serviceAccountFolder(plane: ControlPlane): Promise<string> {
+async function serviceAccountFolder(plane: ControlPlane, kind: Kind): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'olap-warden-pod-'));
   const kubeconfig = JSON.parse(await readFile(plane.kubeconfigPath, 'utf8')) as Kubeconfig;
   const authority = kubeconfig.clusters[0]!.cluster['certificate-authority-data'];
   await writeFile(join(folder, 'ca.crt'), Buffer.from(authority, 'base64'));
-  await writeFile(join(folder, 'token'), await plane.serviceAccountToken(NAMESPACE, 'olap-warden-gateway'));
+  await writeFile(join(folder, 'token'), await plane.serviceAccountToken(NAMESPACE, `olap-warden-${kind}`));
   await writeFile(join(folder, 'namespace'), NAMESPACE);
   return folder;
 }
@@ -101,30 +112,31 @@ ln -s "$1" /run/secrets/kubernetes.io/serviceaccount && shift && exec "$@"`;
 /** Collects garbage on SIGUSR2, so that the heap contains only live objects. */
 const COLLECTOR = "data:text/javascript,process.on('SIGUSR2', () => globalThis.gc())";
 
-async function startGateway({ plane, account, programs }: Stage): Promise<Gateway> {
+async function startProgram({ plane, accounts, programs }: Stage, kind: Kind): Promise<Gateway> {
   const [port, metricsPort] = (await freePorts(2)) as [number, number];
-  const flags = {
+  const common = {
     host: '127.0.0.1',
-    port,
     'metrics-port': metricsPort,
     controllers: 'http://127.0.0.1:9',
-    // Polling every two milliseconds is part of the measurement, not of the measured work.
-    'max-requests-per-second': 0,
     'log-level': 'warn',
   };
+  // Polling every two milliseconds is part of the measurement, not of the measured work.
+  const flags = kind === 'gateway' ? { ...common, port, 'max-requests-per-second': 0 } : common;
   const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
-  const node = [process.execPath, '--expose-gc', '--import', COLLECTOR, 'bin/olap-warden.js', 'gateway', ...args];
+  const node = [process.execPath, '--expose-gc', '--import', COLLECTOR, 'bin/olap-warden.js', kind, ...args];
   const { hostname, port: apiPort } = new URL(plane.url);
-  const program = new Program('unshare', ['--mount', 'sh', '-c', IN_A_POD, 'pod', account, ...node], {
+  const program = new Program('unshare', ['--mount', 'sh', '-c', IN_A_POD, 'pod', accounts[kind], ...node], {
     cwd: ROOT,
     env: { PATH: process.env['PATH'], KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: apiPort },
   });
   programs.push(program);
   const gateway = { url: `http://127.0.0.1:${port}`, metricsUrl: `http://127.0.0.1:${metricsPort}`, program };
   const isReady = async () => (await statusOf(`${gateway.metricsUrl}/readyz`)) === 200;
-  if (!(await until(isReady, READY_LIMIT_MS))) throw new Error(`a gateway did not become ready:\n${program.output}`);
+  if (!(await until(isReady, READY_LIMIT_MS))) throw new Error(`the ${kind} did not become ready:\n${program.output}`);
   return gateway;
 }
+
+const startGateway = (stage: Stage): Promise<Gateway> => startProgram(stage, 'gateway');
 
 async function startOfGateway(bench: Bench, stage: Stage): Promise<void> {
   const times: number[] = [];
@@ -138,8 +150,62 @@ async function startOfGateway(bench: Bench, stage: Stage): Promise<void> {
     await gateway.program.exited;
   }
   const work = `start of a gateway, ${ROLES} roles and assignments`;
-  bench.add({ work: `${work}: ready`, unit: 'ms', better: 'less', ours: median(times), goal: atMost(3000, 'ms') });
+  bench.note('kubectl get of the same objects');
+  const gets: number[] = [];
+  for (let round = 0; round < STARTS; round++) gets.push(await getAll(stage));
+  bench.add({
+    work: `${work}: ready`,
+    unit: 'ms',
+    better: 'less',
+    ours: median(times),
+    peer: '`kubectl get -o json` of the same objects, one kind after the other',
+    theirs: median(gets),
+    goal: atMostTimes(1),
+  });
   bench.add({ work: `${work}: heap`, unit: 'MB', better: 'less', ours: heap / MB, goal: atMost(100, 'MB') });
+}
+
+/** What gateway and operator use when nothing happens. */
+async function idle(bench: Bench, stage: Stage): Promise<void> {
+  for (const kind of ['gateway', 'operator'] as const) {
+    const { program } = await startProgram(stage, kind);
+    bench.note(`${kind}: idle for ${IDLE_SECONDS} s`);
+    await delay(SETTLE_SECONDS * 1000);
+    const before = await cpuMsOf(program.pid);
+    await delay(IDLE_SECONDS * 1000);
+    const cpuMs = (await cpuMsOf(program.pid)) - before;
+    const resident = await residentMb(program.pid);
+    const work = `idle ${kind}, ${ROLES} roles and assignments`;
+    const percent = cpuMs / IDLE_SECONDS / 10;
+    bench.add({
+      work: `${work}: CPU`,
+      unit: '% of a core',
+      better: 'less',
+      ours: percent,
+      goal: atMost(1, '% of a core'),
+    });
+    bench.add({ work: `${work}: resident memory`, unit: 'MB', better: 'less', ours: resident, goal: NO_GOAL });
+    program.signalGroup('SIGTERM');
+    await program.exited;
+  }
+}
+
+/** @returns milliseconds */
+async function getAll({ plane }: Stage): Promise<number> {
+  const began = performance.now();
+  for (const kind of ['policies', 'roles', 'roleassignments']) {
+    const { stdout } = await plane.mustKubectl([
+      'get',
+      `${kind}.olapwarden.io`,
+      '--namespace',
+      NAMESPACE,
+      '--output=json',
+    ]);
+    const { items } = JSON.parse(stdout) as { items: unknown[] };
+    const expected = kind === 'policies' ? POLICIES : ROLES;
+    if (items.length !== expected) throw new Error(`kubectl returned ${items.length} of ${expected} ${kind}`);
+  }
+  return performance.now() - began;
 }
 
 async function heapOf({ metricsUrl, program }: Gateway): Promise<number> {

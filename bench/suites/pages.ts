@@ -11,23 +11,29 @@ import { createWasmKernel } from '../../src/results/scanner/kernel-wasm.ts';
 import type { RowKernel } from '../../src/results/scanner/row-kernel.ts';
 import { TEST_HEADERS } from '../../test/support/app.ts';
 import { freePorts } from '../../test/support/kubernetes/processes.ts';
-import type { Bench } from '../frame/bench.ts';
+import { reasonOf, type Bench } from '../frame/bench.ts';
 import { measure, measureInTurn, median } from '../frame/measure.ts';
 import { atLeastTimes, atMostTimes, NO_GOAL } from '../frame/rows.ts';
-import { startNginx } from '../peers/nginx.ts';
+import { sized } from '../frame/sizes.ts';
+import { nginxProgram, startNginx } from '../peers/nginx.ts';
 import { cpuMsOf } from '../process-cpu.ts';
 import { type Gateway, startGateway } from '../workloads/page-gateway-process.ts';
 import { answer } from '../workloads/result.ts';
 import { benchStoring } from '../workloads/storing.ts';
 
-const ROWS = 1_000_000;
+const ROWS = sized({ quick: 50_000, normal: 1_000_000 });
 const MB = 1024 * 1024;
-/** About 10 MB, 106 MB and 1 GB. */
-const SIZES = [100_000, 1_000_000, 9_700_000] as const;
+/** Rows of about 106 bytes: 1 MB, 10 MB, 106 MB, 1 GB and 2 GB. */
+const SIZES = sized<readonly number[]>({
+  quick: [20_000, ROWS],
+  normal: [10_000, 100_000, ROWS, 9_700_000],
+  full: [10_000, 100_000, ROWS, 9_700_000, 19_400_000],
+});
 
 export async function run(bench: Bench): Promise<void> {
-  await benchIndexing(bench);
-  await benchPages(bench);
+  await bench.part('indexing', () => benchIndexing(bench));
+  await bench.part('indexing by size', () => indexCurve(bench));
+  await bench.part('pages', () => benchPages(bench));
   await benchStoring(bench);
 }
 
@@ -41,7 +47,7 @@ export async function benchIndexing(bench: Bench): Promise<void> {
     for (const chunk of chunks) scanner.push(chunk);
     return scanner.end().rowCount;
   };
-  const options = { warmup: 6, rounds: 9 };
+  const options = sized({ quick: { warmup: 1, rounds: 1 }, normal: { warmup: 6, rounds: 9 } });
   const [wasm, js] = await measureInTurn([scan(createWasmKernel()), scan(JS_KERNEL)], options);
   // Last, because the collection of its garbage would count for the others.
   const parsed = await measure(
@@ -64,6 +70,36 @@ export async function benchIndexing(bench: Bench): Promise<void> {
       goal: atLeastTimes(times),
     });
   }
+}
+
+/** CPU per megabyte by size: the scanner keeps an index of the rows, whose cost must not grow. */
+async function indexCurve(bench: Bench): Promise<void> {
+  const points: [number, number][] = [];
+  for (const rows of SIZES) {
+    const scan = (): number => {
+      const scanner = new AnswerScanner({ kernel: createWasmKernel() });
+      for (const chunk of answer(rows)) scanner.push(chunk);
+      return scanner.end().rowCount;
+    };
+    const make = (): number => {
+      let bytes = 0;
+      for (const chunk of answer(rows)) bytes += chunk.length;
+      return bytes;
+    };
+    // The rows are generated while they are read, because 2 GB do not fit into memory: their cost is subtracted.
+    const rounds = rows > 1_000_000 ? 1 : 3;
+    const [scanned, made] = await measureInTurn([scan, make], { warmup: rounds === 1 ? 0 : 1, rounds });
+    const size = made.answer / MB;
+    points.push([size, size / (Math.max(scanned.cpuMs - made.cpuMs, 0.1) / 1000)]);
+  }
+  bench.curve({
+    id: 'index-by-result',
+    title: 'Indexing a response by its size',
+    x: { label: 'response', unit: 'MB', scale: 'log' },
+    y: { label: 'rate', unit: 'MB per CPU second', scale: 'linear' },
+    series: [{ name: 'wasm kernel', points }],
+    note: 'The rows are generated while they are scanned; the cost of a run that only generates them is subtracted, which is a difference of two larger figures. The row above is measured on a response in memory.',
+  });
 }
 
 const connection = (): Agent => new Agent({ keepAlive: true, maxSockets: 1 });
@@ -103,10 +139,10 @@ interface Served {
 }
 
 /** Requests to both sides before the measurement, for the JIT compilers. */
-const WARM_UP = 3000;
+const WARM_UP = sized({ quick: 20, normal: 3000 });
 /** The smaller a response is, the more its cost depends on the last JIT tier. */
-const SMALL_WARM_UP = 12_000;
-const ROUNDS = 15;
+const SMALL_WARM_UP = sized({ quick: 20, normal: 12_000 });
+const ROUNDS = sized({ quick: 2, normal: 15 });
 
 /**
  * Reads the pages of every side in turn, round by round, so that other load of the machine affects all of them; medians over the rounds. Each round
@@ -132,7 +168,7 @@ async function serve(sides: readonly Side[], count: number, warmUp = WARM_UP): P
 
 export async function benchPages(bench: Bench): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'olap-warden-bench-'));
-  bench.note('storing results of 10 MB, 106 MB and 1 GB');
+  bench.note(`storing results of ${SIZES.map(sizeText).join(', ')}`);
   const gateway = await startGateway(folder, SIZES);
   try {
     await againstPeers(bench, gateway, folder);
@@ -147,22 +183,30 @@ const page = (gateway: Gateway, size: number, offset: number, numRows: number): 
   `${gateway.url}/query/${gateway.ids.get(size)}/results?offset=${offset}&numRows=${numRows}`;
 
 /** Pages that a client reads one after the other, repeatedly: more than one read-ahead for small ones. */
-const PAGES = 20;
-const SMALL_PAGES = 400;
-const OFFSET = 123_456;
+const PAGES = sized({ quick: 2, normal: 20 });
+const SMALL_PAGES = sized({ quick: 20, normal: 400 });
+const OFFSET = sized({ quick: 1234, normal: 123_456 });
+const NGINX_PEER = 'nginx, files of the same bytes';
 
 async function againstPeers(bench: Bench, gateway: Gateway, folder: string): Promise<void> {
   const files = join(folder, 'files');
   await mkdir(files, { mode: 0o755 });
   const [port = 0] = await freePorts(1);
-  const nginx = await startNginx(join(folder, 'nginx'), files, port);
-  if (nginx === undefined) bench.note('nginx is not installed: its rows are omitted (apt-get install nginx-light)');
+  const nginx = await nginxProgram(bench)
+    .then((program) => startNginx(program, join(folder, 'nginx'), files, port))
+    .catch(reasonOf);
   const floor = await startFloor(files);
   try {
     // The small ones first: the large ones use the same code, which is compiled by then.
     for (const { numRows, length, count, warmUp, timesBare } of [
-      { numRows: 100, length: SMALL_PAGES, count: 1200, warmUp: SMALL_WARM_UP, timesBare: 2 },
-      { numRows: 10_000, length: PAGES, count: 200, warmUp: WARM_UP, timesBare: 1.3 },
+      {
+        numRows: 100,
+        length: SMALL_PAGES,
+        count: sized({ quick: 20, normal: 1200 }),
+        warmUp: SMALL_WARM_UP,
+        timesBare: 2,
+      },
+      { numRows: 10_000, length: PAGES, count: sized({ quick: 5, normal: 200 }), warmUp: WARM_UP, timesBare: 1.3 },
     ]) {
       const pages = Array.from({ length }, (_, at) => page(gateway, ROWS, OFFSET + at * numRows, numRows));
       const names = pages.map((_, at) => `${numRows}-${at}.json`);
@@ -173,7 +217,7 @@ async function againstPeers(bench: Bench, gateway: Gateway, folder: string): Pro
       }
       const peers = [
         { ...floor, peer: 'bare node:http, the same bytes, checks nothing', goal: atMostTimes(timesBare) },
-        ...(nginx ? [{ ...nginx, peer: 'nginx, files of the same bytes', goal: NO_GOAL }] : []),
+        ...(typeof nginx === 'string' ? [] : [{ ...nginx, peer: NGINX_PEER, goal: NO_GOAL }]),
       ];
       const sides = peers.map(({ pid, url }) => ({ pid, urls: names.map((name) => `${url}/${name}`) }));
       const [ours, ...theirs] = await serve([{ pid: gateway.pid, urls: pages }, ...sides], count, warmUp);
@@ -184,6 +228,7 @@ async function againstPeers(bench: Bench, gateway: Gateway, folder: string): Pro
         const answers = [await digest(pages), await digest(sides[at]?.urls ?? [])] as const;
         bench.add({ ...row, peer, theirs: theirs[at]?.cpuMs ?? Number.NaN, answers, goal });
       }
+      if (typeof nginx === 'string') bench.missing({ ...row, peer: NGINX_PEER, reason: nginx });
       const peer = await parseSliceStringify(OFFSET, numRows);
       bench.add({
         ...row,
@@ -196,7 +241,7 @@ async function againstPeers(bench: Bench, gateway: Gateway, folder: string): Pro
     }
   } finally {
     floor.stop();
-    await nginx?.stop();
+    if (typeof nginx !== 'string') await nginx.stop();
   }
 }
 
@@ -240,23 +285,40 @@ async function parseSliceStringify(offset: number, numRows: number): Promise<{ c
   return { cpuMs: measured.cpuMs, rows: measured.answer.rows };
 }
 
-/** The same page of a small and of a large result, at the front and at the end. */
+/** The same pages of results of each size, at the front and at the end. */
 async function flatness(bench: Bench, gateway: Gateway): Promise<void> {
-  const [small, , large] = SIZES;
-  const numRows = 10_000;
-  const side = (size: number, offsets: readonly number[]): Side => ({
-    pid: gateway.pid,
-    urls: offsets.map((offset) => page(gateway, size, offset, numRows)),
+  const places = SIZES.map((rows) => ({ rows, numRows: Math.min(PAGE_ROWS, rows / 2) }));
+  const sides = places.flatMap(({ rows, numRows }) => [
+    { pid: gateway.pid, urls: [1, 17, 31].map((at) => page(gateway, rows, at, numRows)) },
+    { pid: gateway.pid, urls: [1, 17, 31].map((at) => page(gateway, rows, rows - numRows - at, numRows)) },
+  ]);
+  const served = await serve(sides, sized({ quick: 5, normal: 60 }));
+  const front = places.map((_, at) => served[2 * at]!);
+  const back = places.map((_, at) => served[2 * at + 1]!);
+  // The smallest result has fewer pages than the processor caches hold: the reference is the next one.
+  const theirs = front[1]?.wallMs ?? Number.NaN;
+  const row = { unit: 'ms wall', better: 'less', theirs, goal: atMostTimes(1.2) } as const;
+  const peer = `the same at the front of ${sizeText(SIZES[1]!)}`;
+  bench.add({
+    ...row,
+    peer,
+    work: `a page of ${PAGE_ROWS} rows of ${sizeText(SIZES.at(-1)!)}`,
+    ours: front.at(-1)!.wallMs,
   });
-  const early = [1234, 23_456, 34_567];
-  const late = [9_600_001, 9_612_345, 9_654_321];
-  const [reference, front, back] = await serve([side(small, early), side(large, early), side(large, late)], 100);
-  const theirs = reference?.wallMs ?? Number.NaN;
-  const row = { unit: 'ms wall', better: 'less', peer: 'the same page of 10 MB', theirs } as const;
-  for (const [work, measured] of [
-    ['a page of 10,000 rows of a result of 1 GB', front],
-    ['the same at the end of 1 GB', back],
-  ] as const) {
-    bench.add({ ...row, work, ours: measured?.wallMs ?? Number.NaN, goal: atMostTimes(1.2) });
-  }
+  bench.add({ ...row, peer, work: `the same at its end`, ours: back.at(-1)!.wallMs });
+  const pointsOf = (all: readonly Served[]) => all.map(({ wallMs }, at) => [megabytes(SIZES[at]!), wallMs] as const);
+  bench.curve({
+    id: 'page-by-result',
+    title: `A page of ${PAGE_ROWS} rows by the size of the result`,
+    x: { label: 'stored result', unit: 'MB', scale: 'log' },
+    y: { label: 'time of a page', unit: 'ms', scale: 'linear' },
+    series: [
+      { name: 'at the front of the result', points: pointsOf(front) },
+      { name: 'at its end', points: pointsOf(back) },
+    ],
+  });
 }
+
+const PAGE_ROWS = 10_000;
+const megabytes = (rows: number): number => Math.round((rows * 106) / 100_000) / 10;
+const sizeText = (rows: number): string => `${Math.round(megabytes(rows))} MB`;

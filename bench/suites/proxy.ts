@@ -7,10 +7,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePorts } from '../../test/support/kubernetes/processes.ts';
-import type { Bench } from '../frame/bench.ts';
+import { reasonOf, type Bench } from '../frame/bench.ts';
+import { packageVersion } from '../frame/machine.ts';
 import { median } from '../frame/measure.ts';
 import { atMostTimes, NO_GOAL, type Goal } from '../frame/rows.ts';
-import { cpuOf, NGINX } from '../peers/nginx.ts';
+import { sized } from '../frame/sizes.ts';
+import { cpuOf, nginxProgram } from '../peers/nginx.ts';
 
 interface Side {
   readonly url: string;
@@ -33,6 +35,8 @@ const WARMUP = 5;
 
 /** `POST /query/sql` streamed through, CPU of the proxy process. */
 export async function run(bench: Bench): Promise<void> {
+  bench.version('@fastify/http-proxy', await packageVersion('@fastify/http-proxy'));
+  bench.version('undici', await packageVersion('undici'));
   const folder = await mkdtemp(join(tmpdir(), 'olap-warden-proxy-'));
   const engine = await startProcess('engine');
   const sides: Side[] = [engine];
@@ -40,14 +44,13 @@ export async function run(bench: Bench): Promise<void> {
     const ours = await startProcess('ours', engine.url);
     const plugin = await startProcess('plugin', engine.url);
     const bare = await startProcess('bare', engine.url);
-    const nginx = await startProxyNginx(folder, engine.url);
-    sides.push(ours, plugin, bare, ...(nginx ? [nginx] : []));
-    if (nginx === undefined) bench.note('nginx is not installed (`apt-get install nginx-light`): it is omitted');
+    const nginx = await startProxyNginx(bench, folder, engine.url).catch(reasonOf);
+    sides.push(ours, plugin, bare, ...(typeof nginx === 'string' ? [] : [nginx]));
     for (const [kilobytes, requests, timesBare] of [
-      [10, 4000, 2],
-      [1024, 200, 1.3],
+      [10, sized({ quick: 100, normal: 4000 }), 2],
+      [1024, sized({ quick: 10, normal: 200 }), 1.3],
     ] as const) {
-      const peers: [string, Side | undefined, Goal][] = [
+      const peers: [string, Side | string, Goal][] = [
         ['@fastify/http-proxy, checks nothing', plugin, atMostTimes(1)],
         ['node:http and undici, checks nothing', bare, atMostTimes(timesBare)],
         ['nginx', nginx, NO_GOAL],
@@ -64,12 +67,13 @@ interface Work {
   readonly kilobytes: number;
   readonly requests: number;
   readonly ours: Side;
-  readonly peers: readonly (readonly [name: string, side: Side | undefined, goal: Goal])[];
+  /** A text instead of a side says why the peer is missing. */
+  readonly peers: readonly (readonly [name: string, side: Side | string, goal: Goal])[];
 }
 
 /** Sides take turns in each round, so that other load of the machine affects all of them. */
 async function comparePeers(bench: Bench, { kilobytes, requests, ours, peers }: Work): Promise<void> {
-  const all = [ours, ...peers.flatMap(([, side]) => (side ? [side] : []))];
+  const all = [ours, ...peers.flatMap(([, side]) => (typeof side === 'string' ? [] : [side]))];
   const costs = new Map(all.map((side) => [side, [] as number[]]));
   const answers = new Map<Side, string>();
   // Only the steady state is measured, because servers run for days and are fully compiled.
@@ -83,10 +87,15 @@ async function comparePeers(bench: Bench, { kilobytes, requests, ours, peers }: 
   }
   const cost = (side: Side) => median(costs.get(side) ?? []);
   for (const [peer, side, goal] of peers) {
-    if (side === undefined) continue;
+    const work = `pass-through of POST /query/sql, ${kilobytes} KB, all checks on`;
+    const unit = 'ms CPU a query';
+    if (typeof side === 'string') {
+      bench.missing({ work, unit, ours: cost(ours), peer, reason: side });
+      continue;
+    }
     bench.add({
-      work: `pass-through of POST /query/sql, ${kilobytes} KB, all checks on`,
-      unit: 'ms CPU a query',
+      work,
+      unit,
       better: 'less',
       ours: cost(ours),
       peer,
@@ -144,9 +153,9 @@ async function startProcess(...flags: string[]): Promise<Side> {
   throw new Error(`the process \`${flags.join(' ')}\` did not start`);
 }
 
-/** One process with keep-alive connections; undefined if nginx is not installed. */
-async function startProxyNginx(directory: string, engine: string): Promise<Side | undefined> {
-  if (NGINX === undefined) return undefined;
+/** One process with keep-alive connections. */
+async function startProxyNginx(bench: Bench, directory: string, engine: string): Promise<Side> {
+  const program = await nginxProgram(bench);
   const [port = 0] = await freePorts(1);
   await mkdir(directory, { recursive: true });
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
@@ -164,7 +173,7 @@ http {
   }
 }`,
   );
-  const child = spawn(NGINX, ['-p', directory, '-c', join(directory, 'nginx.conf')], {
+  const child = spawn(program, ['-p', directory, '-c', join(directory, 'nginx.conf')], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   const url = `http://127.0.0.1:${port}`;

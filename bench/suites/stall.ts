@@ -7,10 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench } from '../frame/bench.ts';
 import { median } from '../frame/measure.ts';
 import { atMost } from '../frame/rows.ts';
+import { sized } from '../frame/sizes.ts';
 import { longestPolicy, worstRequests, type WorstRequest } from '../workloads/stall-requests.ts';
 
 const GOAL_MS = 50;
-const ROUNDS = 3;
+const ROUNDS = sized({ quick: 1, normal: 3 });
 const TIMEOUT_MS = 120_000;
 /** A request that takes longer than this is not repeated. */
 const HOPELESS_MS = 1000;

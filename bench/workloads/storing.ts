@@ -13,6 +13,7 @@ import { startS3 } from '../../test/support/s3.ts';
 import type { Bench } from '../frame/bench.ts';
 import { median } from '../frame/measure.ts';
 import { atMost } from '../frame/rows.ts';
+import { sized } from '../frame/sizes.ts';
 import { openStore, storeOnce } from './store-answer.ts';
 
 const MB = 1024 * 1024;
@@ -24,16 +25,16 @@ const QUERY = {
   body: JSON.stringify({ sql: 'SELECT * FROM orders LIMIT 500000', queryOptions: 'timeoutMs=120000' }),
   headersTimeoutMs: 120_000,
 } as const;
-const STORING_ROUNDS = 6;
+const STORING_ROUNDS = sized({ quick: 1, normal: 6 });
 /** About 1 GB. */
-const LARGE_ROWS = 9_700_000;
+const LARGE_ROWS = sized({ quick: 400_000, normal: 9_700_000 });
 
 /** Storing, end to end, on a real Pinot; and the memory for a result of 1 GB in each store except `memory`. */
 export async function benchStoring(bench: Bench): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'olap-warden-bench-'));
   try {
-    await againstBroker(bench, folder);
-    await memory(bench, folder);
+    await bench.part('storing, end to end', () => againstBroker(bench, folder));
+    await bench.part('memory of storing', () => memory(bench, folder));
   } finally {
     await rm(folder, { recursive: true });
   }

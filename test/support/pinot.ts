@@ -78,6 +78,11 @@ export class Pinot extends PinotClient {
     this.#directory = directory;
   }
 
+  /** The id of its process. */
+  get pid(): number {
+    return this.#cluster.pid;
+  }
+
   /** Stops the server gracefully: it leaves ZooKeeper at once. Numbers are indexes of `serverAdminUrls`. */
   async stopServer(index: number): Promise<void> {
     await this.#cluster.command(`stop-server ${index}`);

@@ -1,0 +1,109 @@
+import { GatewayProcess } from '../../test/support/gateway-process.ts';
+import { startPinot } from '../../test/support/pinot.ts';
+import type { Bench } from '../frame/bench.ts';
+import { median } from '../frame/measure.ts';
+import { atLeastTimes, atMostTimes, NO_GOAL } from '../frame/rows.ts';
+import { sized } from '../frame/sizes.ts';
+import { runLoad, type Loaded, type Target } from '../workloads/load.ts';
+
+const CLIENTS = sized({ quick: [1, 8], normal: [1, 8, 64] });
+const ROUNDS = sized({ quick: 1, normal: 3 });
+const SECONDS = sized({ quick: 1, normal: 3 });
+const WARM_UP_SECONDS = sized({ quick: 1, normal: 2 });
+const BROKER = 'the broker, asked directly';
+/** One costs the engine little, so that the gateway is a large part of it; the other is an aggregation over all rows. */
+const QUERIES = {
+  'a query for 10 rows': 'SELECT orderId, city, status FROM orders WHERE customerId = 5000 ORDER BY orderId LIMIT 10',
+  'an aggregation over 1,000,000 rows':
+    'SELECT status, COUNT(*), SUM(quantity) FROM orders GROUP BY status ORDER BY status LIMIT 10',
+};
+
+/** What the gateway adds to a query on a real Pinot: both sides in turn, with the same queries and clients. */
+export async function run(bench: Bench): Promise<void> {
+  bench.note('starting a Pinot with 1,000,000 rows');
+  const pinot = await startPinot({ tables: ['orders'] });
+  let gateway: GatewayProcess | undefined;
+  try {
+    gateway = await GatewayProcess.start({ controllers: pinot.controllerUrl });
+    const token = await gateway.tokenFor('reader', [
+      { effect: 'allow', actions: ['Query'], resources: ['srn2:table#orders'] },
+    ]);
+    const target = (url: string, sql: string, headers: Record<string, string>): Target => ({
+      url: `${url}/query/sql`,
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ sql }),
+    });
+    const pids = [gateway.program.pid, pinot.pid];
+    for (const [work, sql] of Object.entries(QUERIES)) {
+      const ours = target(gateway.url, sql, { authorization: `Bearer ${token.bearerToken}` });
+      const theirs = target(pinot.brokerUrl, sql, {});
+      const answers = [await rowsOf(ours), await rowsOf(theirs)] as const;
+      // Both sides are compiled before they are measured: one client would take minutes for that.
+      for (const target of [theirs, ours]) {
+        await runLoad({ targets: [target], clients: 8, warmUpSeconds: 0, seconds: 2 * WARM_UP_SECONDS }, pids);
+      }
+      for (const clients of CLIENTS) await compare(bench, { work, ours, theirs, answers, clients, pids });
+    }
+  } finally {
+    await gateway?.stop();
+    await pinot.stop();
+  }
+}
+
+/** The rows of the answer; the rest of it has times and ids. */
+async function rowsOf({ url, method, headers, body }: Target): Promise<unknown> {
+  const response = await fetch(url, { method, headers, body, signal: AbortSignal.timeout(60_000) });
+  const { resultTable, exceptions } = (await response.json()) as { resultTable?: unknown; exceptions?: unknown };
+  if (resultTable === undefined) throw new Error(`${url}: ${response.status} ${JSON.stringify(exceptions)}`);
+  return resultTable;
+}
+
+interface Sides {
+  readonly work: string;
+  readonly ours: Target;
+  readonly theirs: Target;
+  readonly answers: readonly [unknown, unknown];
+  readonly clients: number;
+  readonly pids: readonly number[];
+}
+
+async function compare(bench: Bench, { work: query, ours, theirs, answers, clients, pids }: Sides): Promise<void> {
+  const runs: { ours: Loaded[]; theirs: Loaded[] } = { ours: [], theirs: [] };
+  for (let round = 0; round < ROUNDS; round++) {
+    bench.note(`${clients} clients, round ${round + 1} of ${ROUNDS}`);
+    for (const [side, target] of [
+      ['theirs', theirs],
+      ['ours', ours],
+    ] as const) {
+      const load = { targets: [target], clients, warmUpSeconds: round === 0 ? WARM_UP_SECONDS : 0.5, seconds: SECONDS };
+      runs[side].push(await runLoad(load, pids));
+    }
+  }
+  const figure = (of: (run: Loaded) => number) => ({
+    ours: median(runs.ours.map(of)),
+    theirs: median(runs.theirs.map(of)),
+  });
+  const work = `${query} on Pinot 0.11, ${clients} ${clients === 1 ? 'client' : 'clients'}`;
+  const row = { peer: BROKER, answers, better: 'less' } as const;
+  bench.add({ ...row, ...figure((run) => run.p50Ms), work: `${work}: p50`, unit: 'ms', goal: atMostTimes(1.1) });
+  bench.add({ ...row, ...figure((run) => run.p99Ms), work: `${work}: p99`, unit: 'ms', goal: atMostTimes(1.25) });
+  bench.add({
+    ...row,
+    ...figure((run) => run.perSecond),
+    work: `${work}: throughput`,
+    unit: 'queries/s',
+    better: 'more',
+    goal: atLeastTimes(0.9),
+  });
+  const cpu = (at: number) => (run: Loaded) => (run.cpuMs[at] ?? 0) / run.requests;
+  bench.add({
+    work: `${work}: CPU of the gateway`,
+    unit: 'ms a query',
+    better: 'less',
+    ours: figure(cpu(0)).ours,
+    peer: 'CPU of Pinot for it',
+    theirs: figure(cpu(1)).ours,
+    goal: NO_GOAL,
+  });
+}

@@ -1,0 +1,228 @@
+import { availableParallelism } from 'node:os';
+import type { GatewayProcess } from '../../test/support/gateway-process.ts';
+import type { Bench } from '../frame/bench.ts';
+import { atMost, NO_GOAL } from '../frame/rows.ts';
+import { sized } from '../frame/sizes.ts';
+import { runLoad, type Loaded } from '../workloads/load.ts';
+import {
+  eventLoopDelayMs,
+  pageTargets,
+  queryTarget,
+  startGateway,
+  startRowsEngine,
+  submit,
+  type RowsEngine,
+} from '../workloads/load-stage.ts';
+import { leaveUnread } from '../workloads/unread-pages.ts';
+
+const ROWS = sized({ quick: 50_000, normal: 1_000_000 });
+/** About 1 GB. */
+const LARGE_ROWS = sized({ quick: 500_000, normal: 9_700_000 });
+const SECONDS = sized({ quick: 1, normal: 6 });
+const CLIENTS = sized({ quick: [1, 20], normal: [1, 3, 10, 30, 100, 300, 1000] });
+const GATEWAYS = sized({ quick: [1, 2], normal: [1, 2, 3, 4] });
+const CLIENTS_OF_GATEWAYS = 32;
+const PAGING_CLIENTS = sized({ quick: 10, normal: 100 });
+const PAGE_ROWS = 100;
+const DELAY_GOAL_MS = 20;
+
+/** Many clients at once, and the delay of the event loop meanwhile. Gateway, engine and load generator are separate processes on this machine. */
+export async function run(bench: Bench): Promise<void> {
+  const engine = await startRowsEngine();
+  try {
+    await bench.part('clients that page', () => curveOfClients(bench, engine));
+    await bench.part('100 clients page while 1 GB is stored', () => whileStoring(bench, engine));
+    await bench.part('pipelined pages that nobody reads', () => unread(bench, engine));
+    await bench.part('gateways behind one load generator', () => curveOfGateways(bench, engine));
+  } finally {
+    engine.stop();
+  }
+}
+
+async function withGateway(engine: RowsEngine, use: (gateway: GatewayProcess) => Promise<void>): Promise<void> {
+  const gateway = await startGateway(engine);
+  try {
+    await use(gateway);
+  } finally {
+    await gateway.stop();
+  }
+}
+
+interface Point {
+  readonly clients: number;
+  readonly loaded: Loaded;
+  readonly delayMs: number;
+}
+
+function curveOfClients(bench: Bench, engine: RowsEngine): Promise<void> {
+  return withGateway(engine, async (gateway) => {
+    const targets = pageTargets(gateway, await submit(gateway, ROWS), ROWS, PAGE_ROWS);
+    const { pid } = gateway.program;
+    // Warms up the compiler of the gateway.
+    await runLoad({ targets, clients: 10, warmUpSeconds: 0, seconds: SECONDS }, [pid]);
+    const points: Point[] = [];
+    for (const clients of CLIENTS) {
+      bench.note(`${clients} clients read pages of ${PAGE_ROWS} rows`);
+      await eventLoopDelayMs(gateway);
+      const loaded = await runLoad({ targets, clients, warmUpSeconds: 1, seconds: SECONDS }, [pid]);
+      points.push({ clients, loaded, delayMs: await eventLoopDelayMs(gateway) });
+    }
+    addClientCurves(bench, points);
+    const last = points.at(-1)!;
+    const work = `${last.clients} clients read pages of ${PAGE_ROWS} rows`;
+    const row = { better: 'less', unit: 'ms' } as const;
+    bench.add({ ...row, work: `${work}: event-loop delay p99`, ours: last.delayMs, goal: atMost(DELAY_GOAL_MS, 'ms') });
+    bench.add({ ...row, work: `${work}: p99`, ours: last.loaded.p99Ms, goal: NO_GOAL });
+    bench.add({
+      ...row,
+      work: `${work}: memory`,
+      unit: 'MB',
+      ours: last.loaded.maxRssMb[0] ?? 0,
+      goal: atMost(512, 'MB'),
+    });
+  });
+}
+
+function addClientCurves(bench: Bench, points: readonly Point[]): void {
+  const x = { label: 'clients', unit: '', scale: 'log' } as const;
+  const series = (name: string, of: (point: Point) => number) => ({
+    name,
+    points: points.map((point) => [point.clients, of(point)] as const),
+  });
+  const cores = availableParallelism();
+  bench.curve({
+    id: 'throughput-by-clients',
+    title: `Pages of ${PAGE_ROWS} rows by the number of clients: throughput`,
+    x,
+    y: { label: 'throughput', unit: 'pages/s', scale: 'linear' },
+    series: [series('one gateway', ({ loaded }) => loaded.perSecond)],
+    note: `Gateway and load generator share ${cores} cores. A gateway uses one core for its event loop: the throughput stays level when this core is busy, and further clients wait.`,
+  });
+  bench.curve({
+    id: 'latency-by-clients',
+    title: `Pages of ${PAGE_ROWS} rows by the number of clients: latency`,
+    x,
+    y: { label: 'latency', unit: 'ms', scale: 'log' },
+    series: [
+      series('p50', ({ loaded }) => loaded.p50Ms),
+      series('p99', ({ loaded }) => loaded.p99Ms),
+      series('event-loop delay p99', ({ delayMs }) => delayMs),
+    ],
+    note: 'Each client sends its next request when it has its answer. From the point on where the throughput is level, the latency grows with the number of clients.',
+  });
+  bench.curve({
+    id: 'memory-by-clients',
+    title: `Pages of ${PAGE_ROWS} rows by the number of clients: memory`,
+    x,
+    y: { label: 'highest resident memory', unit: 'MB', scale: 'linear' },
+    series: [series('one gateway', ({ loaded }) => loaded.maxRssMb[0] ?? 0)],
+  });
+}
+
+function whileStoring(bench: Bench, engine: RowsEngine): Promise<void> {
+  return withGateway(engine, async (gateway) => {
+    const targets = pageTargets(gateway, await submit(gateway, ROWS), ROWS, PAGE_ROWS);
+    const { pid } = gateway.program;
+    await runLoad({ targets, clients: 10, warmUpSeconds: 0, seconds: SECONDS }, [pid]);
+    bench.note(`storing ${LARGE_ROWS} rows while ${PAGING_CLIENTS} clients page`);
+    await eventLoopDelayMs(gateway);
+    const storing = { ended: false };
+    const stored = submit(gateway, LARGE_ROWS).finally(() => {
+      storing.ended = true;
+    });
+    const loads: Loaded[] = [];
+    const paged = (async () => {
+      do {
+        const load = { targets, clients: PAGING_CLIENTS, warmUpSeconds: 0, seconds: 4 };
+        loads.push(await runLoad(load, [pid]));
+      } while (!storing.ended);
+    })();
+    await Promise.all([stored, paged]);
+    const work = `${PAGING_CLIENTS} clients page while 1 GB is stored`;
+    const row = { better: 'less', unit: 'ms' } as const;
+    const delayMs = await eventLoopDelayMs(gateway);
+    bench.add({ ...row, work: `${work}: event-loop delay p99`, ours: delayMs, goal: atMost(DELAY_GOAL_MS, 'ms') });
+    const p99 = Math.max(...loads.map(({ p99Ms }) => p99Ms));
+    bench.add({ ...row, work: `${work}: p99 of a page`, ours: p99, goal: NO_GOAL });
+    const memory = Math.max(...loads.map(({ maxRssMb }) => maxRssMb[0] ?? 0));
+    bench.add({ ...row, work: `${work}: memory`, unit: 'MB', ours: memory, goal: atMost(512, 'MB') });
+  });
+}
+
+function unread(bench: Bench, engine: RowsEngine): Promise<void> {
+  return withGateway(engine, async (gateway) => {
+    const requestId = await submit(gateway, ROWS);
+    const large = pageTargets(gateway, requestId, ROWS, 10_000);
+    const { bearerToken } = await gateway.tokenFor('other', [
+      { effect: 'allow', actions: ['Query'], resources: ['srn2:table#orders'] },
+    ]);
+    const target = queryTarget(gateway.url, bearerToken, 10);
+    const other = async (): Promise<void> => {
+      const response = await fetch(target.url, { ...target, signal: AbortSignal.timeout(60_000) });
+      await response.arrayBuffer();
+      if (response.status !== 200) throw new Error(`another caller got ${response.status}`);
+    };
+    await other();
+    const unreadPages = { connections: 10, pipelined: 200, seconds: SECONDS };
+    bench.note('10 connections send 200 requests for pages of 1 MB each and read nothing');
+    const { grownMb, slowestMs } = await leaveUnread(large, other, gateway.program.pid, unreadPages);
+    const work = '10 connections × 200 pipelined pages of 1 MB, answers unread';
+    const row = { better: 'less' } as const;
+    bench.add({ ...row, work: `${work}: growth of memory`, unit: 'MB', ours: grownMb, goal: atMost(256, 'MB') });
+    bench.add({
+      ...row,
+      work: `${work}: another caller, slowest`,
+      unit: 'ms',
+      ours: slowestMs,
+      goal: atMost(1000, 'ms'),
+    });
+  });
+}
+
+/** Queries that pass through, on one to four gateways with the same tokens. */
+async function curveOfGateways(bench: Bench, engine: RowsEngine): Promise<void> {
+  const gateways: GatewayProcess[] = [];
+  const points: { gateways: number; loaded: Loaded }[] = [];
+  try {
+    for (const count of GATEWAYS) {
+      while (gateways.length < count) gateways.push(await startGateway(engine, gateways[0]));
+      bench.note(`${count} gateways, ${CLIENTS_OF_GATEWAYS} clients`);
+      const targets = gateways.map(({ url }) => queryTarget(url, gateways[0]!.token, 100));
+      const pids = gateways.map(({ program }) => program.pid);
+      const load = { targets, clients: CLIENTS_OF_GATEWAYS, warmUpSeconds: SECONDS, seconds: SECONDS };
+      points.push({ gateways: count, loaded: await runLoad(load, pids) });
+    }
+  } finally {
+    for (const gateway of gateways) await gateway.stop();
+  }
+  const cost = ({ loaded }: { loaded: Loaded }): number =>
+    loaded.cpuMs.reduce((sum, own) => sum + own, 0) / loaded.requests;
+  const x = { label: 'gateways', unit: '', scale: 'linear' } as const;
+  bench.curve({
+    id: 'throughput-by-gateways',
+    title: 'Queries that pass through, 10 KB, by the number of gateways',
+    x,
+    y: { label: 'throughput', unit: 'queries/s', scale: 'linear' },
+    series: [
+      { name: `${CLIENTS_OF_GATEWAYS} clients`, points: points.map((at) => [at.gateways, at.loaded.perSecond]) },
+    ],
+    note: `Load generator, engine and gateways share ${availableParallelism()} cores: the throughput grows only while there are free ones. The next picture shows what does not depend on this: the CPU of a query.`,
+  });
+  bench.curve({
+    id: 'cpu-by-gateways',
+    title: 'CPU of a query by the number of gateways',
+    x,
+    y: { label: 'CPU of all gateways', unit: 'ms a query', scale: 'linear' },
+    series: [{ name: `${CLIENTS_OF_GATEWAYS} clients`, points: points.map((at) => [at.gateways, cost(at)]) }],
+  });
+  const [one, most] = [points[0]!, points.at(-1)!];
+  bench.add({
+    work: `CPU of a query, ${most.gateways} gateways`,
+    unit: 'ms',
+    better: 'less',
+    ours: cost(most),
+    peer: 'one gateway',
+    theirs: cost(one),
+    goal: NO_GOAL,
+  });
+}
