@@ -43,7 +43,9 @@ export async function runCheck(context: CheckContext): Promise<number> {
   try {
     request = await parseCheck(context.args, context.clock.now());
   } catch (error) {
-    context.stderr(`error: ${(error as Error).message}\n\n${CHECK_USAGE}`);
+    // Not the whole help, which would move the error off the screen.
+    const [usage] = CHECK_USAGE.split('\n');
+    context.stderr(`error: ${(error as Error).message}\n\n${usage}\n\`olap-warden check --help\` lists all options.\n`);
     return CHECK_EXIT.error;
   }
   if (request !== 'help' && request !== 'list') return check(request, context);

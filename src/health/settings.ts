@@ -150,7 +150,9 @@ export function unknownCheck(name: string): string {
   const normalized = name.toUpperCase().replaceAll(/[^A-Z0-9]+/gu, '_');
   const names = CATALOGUE.map((check) => check.name);
   const meant =
-    (normalized === '' ? undefined : names.find((known) => known.includes(normalized))) ?? nearest(normalized, names);
+    (normalized === '' ? undefined : names.find((known) => known.includes(normalized))) ??
+    nearest(normalized, names) ??
+    nearest(`${normalized}_CHECK`, names);
   return `unknown check \`${name}\`${meant === undefined ? '' : `; did you mean \`${meant}\`?`}`;
 }
 

@@ -229,6 +229,7 @@ describe('olap-warden check', () => {
     [['--controller', 'http://x', '-o', 'xml'], 'one of table, json, yaml, junit, prometheus, markdown'],
     [['--controller', 'http://x', '--only', 'REPLICATION'], 'did you mean `REPLICATION_CHECK`'],
     [['--controller', 'http://x', '--only', 'REPLICATOIN_CHECK'], 'did you mean `REPLICATION_CHECK`'],
+    [['--controller', 'http://x', '--only', 'replicaton'], 'did you mean `REPLICATION_CHECK`'],
     [['--controller', 'http://x', '--threshold', 'REPLICATION_CHECK=2'], 'NAME.key=VALUE'],
     [['--controller', 'http://x', '--threshold', 'NO_CHECK.a=2'], 'unknown check `NO_CHECK`'],
     [['--controller', 'http://x', '--threshold', 'REPLICATION_CHECK.minReplication=many'], 'a finite number'],
@@ -239,6 +240,8 @@ describe('olap-warden check', () => {
     expect(await run(args)).toBe(2);
     expect(stderr).toContain(words);
     expect(stderr).toContain('Usage: olap-warden check');
+    // The problem stays on the screen.
+    expect(stderr.split('\n').length).toBeLessThan(10);
   });
 
   it('prints the help', async () => {
