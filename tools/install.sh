@@ -49,16 +49,17 @@ ensure() {
   echo "$folder"
 }
 
-# Node's binaries are npm packages, one per platform. No install script runs.
+# Node's binaries are npm packages, one per platform, with the checksums of node-packages.txt. No install script runs.
 build_node() {
   need npm 'install Node 18 or newer with npm'
-  local os arch
-  case $(uname -s) in Linux) os=linux ;; Darwin) os=darwin ;; *) die "no Node package for $(uname -s)" ;; esac
-  case $(uname -m) in x86_64) arch=x64 ;; aarch64 | arm64) arch=arm64 ;; *) die "no Node package for $(uname -m)" ;; esac
+  local arch
+  case $(uname -s)-$(uname -m) in
+    Linux-x86_64) arch=x64 ;;
+    Linux-aarch64 | Linux-arm64) arch=arm64 ;;
+    *) die "no Node package for $(uname -s) on $(uname -m)" ;;
+  esac
   say "installing Node $node_version"
-  npm install --prefix "$1" --no-save --ignore-scripts --no-audit --no-fund --loglevel=error "node-$os-$arch@$node_version"
-  mv "$1/node_modules/node-$os-$arch/bin" "$1/bin"
-  rm -rf "$1/node_modules"
+  node "$here/node-package.mjs" "node-linux-$arch" "$node_version" "$1"
 }
 
 go_build() { # module folder, output, ldflags, packages…

@@ -66,12 +66,10 @@ const LIBRARIES = ['libc.so.6', 'libm.so.6', 'libdl.so.2', 'libpthread.so.0', 'l
 async function putForeignNode(folder: string, { node, oci, loader, triplet }: Architecture): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), 'olap-warden-node-'));
   try {
-    const name = `node-linux-${node}`;
-    const options = ['--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--force'];
-    await run('npm', ['install', '--prefix', work, ...options, `${name}@${process.versions.node}`], {
-      timeout: DOWNLOAD_LIMIT_MS,
-    });
-    await put(join(work, 'node_modules', name, 'bin/node'), join(folder, NODE_IN_IMAGE));
+    const script = join(root, 'tools/node-package.mjs');
+    const args = [script, `node-linux-${node}`, process.versions.node, join(work, 'node')];
+    await run(process.execPath, args, { timeout: DOWNLOAD_LIMIT_MS });
+    await put(join(work, 'node/bin/node'), join(folder, NODE_IN_IMAGE));
     const state = join(work, 'apt');
     for (const part of ['lists/partial', 'cache/archives/partial']) await mkdir(join(state, part), { recursive: true });
     await writeFile(join(state, 'status'), '');

@@ -14,6 +14,7 @@ function setVersion(version: string): void {
   for (const chart of CHARTS) {
     edit(`charts/${chart}/Chart.yaml`, (text) => text.replaceAll(/^(version|appVersion): .*$/gm, `$1: ${version}`));
   }
+  edit('manifests/sidecar/gateway-sidecar.yaml', (text) => text.replaceAll(/(?<=\/olap-warden:).*$/gm, version));
   edit('CHANGELOG.md', (text) => releasedChangelog(text, version, new Date().toISOString().slice(0, 10)));
   // Not `make manifests`, which installs the packages again, because the version in package-lock.json is another one.
   for (const tool of ['tools/generate.ts', 'tools/generate/install-manifest.ts']) run(process.execPath, tool);

