@@ -28,10 +28,12 @@ export function parseConfig(content: string, source: string): Written[] {
 }
 
 function parseYaml(content: string, source: string): Written[] {
-  const document = parseDocument(content, { prettyErrors: true });
+  // A warning would print a part of the file.
+  const document = parseDocument(content, { prettyErrors: true, logLevel: 'error' });
   const [problem] = document.errors;
-  // The lines after the first one repeat the file, which can contain credentials.
-  if (problem) throw new SettingsError([`${source}: invalid YAML: ${problem.message.split('\n', 1)[0]}`]);
+  // The message repeats parts of the file, which can contain credentials.
+  if (problem)
+    throw new SettingsError([`${source}: invalid YAML in line ${problem.linePos?.[0].line ?? 1} (${problem.code})`]);
   const value = valueOf(document, source);
   if (value === null || value === undefined) return [];
   if (typeof value !== 'object' || Array.isArray(value))

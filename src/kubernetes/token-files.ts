@@ -32,7 +32,8 @@ export function useTokenFiles(config: KubeConfig, files: readonly string[]): voi
 }
 
 function usersIn(file: string): { name: string; tokenFile: string | undefined }[] {
-  const content = parse(readFileSync(file, 'utf8')) as { users?: unknown } | null;
+  // A warning would print a part of the file.
+  const content = parse(readFileSync(file, 'utf8'), { logLevel: 'error' }) as { users?: unknown } | null;
   const users = Array.isArray(content?.users) ? (content.users as unknown[]) : [];
   return users.flatMap((entry) => {
     const { name, user } = (entry ?? {}) as { name?: unknown; user?: { tokenFile?: unknown } | null };

@@ -15,7 +15,6 @@ import { ANNOTATIONS, API_VERSION } from '../resources/meta.ts';
 import { StoreError, type ResourceStore } from '../store/resource-store.ts';
 import { ProgressWriter } from './health-progress.ts';
 import { ReportWriter } from './report-writer.ts';
-import { callAt } from './run-timer.ts';
 
 export interface ReportLoopOptions {
   /** Name of the report. */
@@ -37,6 +36,8 @@ export interface ReportLoopOptions {
   readonly oneAtATime: (run: () => Promise<void>) => Promise<void>;
 }
 
+/** Timers measure durations, schedules are dates: a step of the clock is noticed within this time. */
+const MAX_WAIT_MS = 300_000;
 const BACKOFF: BackoffOptions = { baseMs: 1_000, maxMs: 60_000, jitter: 'half' };
 /** Time until the report is read again after another process has created it. */
 const CREATED_ELSEWHERE_MS = 1_000;
@@ -62,7 +63,8 @@ export class ReportLoop {
   readonly #backoff: Backoff;
   readonly #writer: ReportWriter;
   #again = false;
-  readonly #startedAt: number;
+  /** Milliseconds since the epoch. */
+  #startedAt: number;
   /** Start of the last run of this process; milliseconds since the epoch. */
   #lastRunAt: number | undefined;
   /** Runs in a row that could not read the cluster or write the report. */
@@ -120,7 +122,7 @@ export class ReportLoop {
     if (again) this.wake();
     else if (Number.isFinite(waitMs)) {
       const { clock } = this.#options;
-      this.#cancelTimer = callAt(clock, clock.now() + waitMs, () => this.wake());
+      this.#cancelTimer = clock.schedule(() => this.wake(), Math.min(waitMs, MAX_WAIT_MS));
     }
   }
 
@@ -147,12 +149,22 @@ export class ReportLoop {
   #waitMs({ spec, status }: ClusterHealthReport): number {
     if (spec.suspend === true) return Number.POSITIVE_INFINITY;
     const now = this.#options.clock.now();
+    this.#adoptEarlierTime(now);
     if (this.#lastRunAt !== undefined) return Math.min(this.#fullRunAt(spec, this.#lastRunAt), this.#recheck.at) - now;
     const soon = this.#startedAt + this.#options.firstRunDelayMs - now;
     // Soon after each start, because the last report may be old; at the times of a schedule only when one was missed.
     const last = Date.parse(status?.lastRunTime ?? '');
     if (spec.schedule === undefined || Number.isNaN(last)) return soon;
-    return Math.max(soon, nextRunAt(spec, Math.min(last, now)) - now);
+    return Math.max(soon, nextRunAt(spec, Math.min(last, this.#startedAt)) - now);
+  }
+
+  /** After the clock was set back, the times of this process are in the future, and nothing would run until then. */
+  #adoptEarlierTime(now: number): void {
+    this.#startedAt = Math.min(this.#startedAt, now);
+    if (this.#lastRunAt !== undefined) this.#lastRunAt = Math.min(this.#lastRunAt, now);
+    this.#unreadAt = Math.min(this.#unreadAt, now);
+    if (this.#recheck.checks.size > 0 && this.#lastRunAt === now)
+      this.#recheck = { ...this.#recheck, at: Math.min(this.#recheck.at, now + RECHECK_MS) };
   }
 
   /** When all checks are due after a run of this process, milliseconds since the epoch. */

@@ -20,7 +20,7 @@ export class Suspects {
 
   /** @param now monotonic clock in milliseconds */
   constructor(now: () => number) {
-    this.#failed = new ExpiringLruCache({ now }, MAX_SUSPECTS);
+    this.#failed = new ExpiringLruCache({ monotonic: now }, MAX_SUSPECTS);
   }
 
   suspect(url: string, ms: number = SUSPECT_MS): void {

@@ -27,7 +27,7 @@ export class ForcedReads {
   constructor(now: () => number, maxMs: number) {
     this.#now = now;
     this.#maxMs = maxMs;
-    this.#misses = new ExpiringLruCache({ now }, MAX_CALLERS);
+    this.#misses = new ExpiringLruCache({ monotonic: now }, MAX_CALLERS);
   }
 
   /** Whether the caller may force a read now. */

@@ -17,6 +17,24 @@ const HOP_BY_HOP = new Set([
 /** The client's credentials are only for olap-warden; `host` and `expect` concern only the client's connection. */
 const NOT_FORWARDED = new Set(['authorization', 'cookie', 'host', 'expect', 'http2-settings']);
 
+/**
+ * Response headers by which a browser changes how it treats the whole origin, which is the gateway's: a compromised engine could replace the session of the
+ * dashboard, or direct clients to another host.
+ */
+const ABOUT_ORIGIN = new Set([
+  'alt-svc',
+  'clear-site-data',
+  'nel',
+  'report-to',
+  'reporting-endpoints',
+  'service-worker-allowed',
+  'set-cookie',
+  'set-cookie2',
+  'strict-transport-security',
+]);
+
+const isReturned = (name: string): boolean => !HOP_BY_HOP.has(name) && !ABOUT_ORIGIN.has(name);
+
 /** Whether a request header is forwarded to the engine, apart from names listed in `Connection`. @param name in lower case */
 export function isForwarded(name: string): boolean {
   return !HOP_BY_HOP.has(name) && !NOT_FORWARDED.has(name);
@@ -57,13 +75,13 @@ export function withCredential(list: readonly string[], authorization: string | 
   return authorization === undefined ? [...list] : [...list, 'authorization', authorization];
 }
 
-/** Response headers for the client: all except hop-by-hop headers of the connection to the engine. */
+/** Response headers for the client: all except hop-by-hop headers of the connection to the engine, and those about the whole origin. */
 export function responseHeaders(headers: HeaderRecord): Record<string, string | string[]> {
   const named = namedByConnection(headers);
   const kept: Record<string, string | string[]> = {};
   for (const name in headers) {
     const value = headers[name];
-    if (value === undefined || HOP_BY_HOP.has(name) || named?.has(name)) continue;
+    if (value === undefined || !isReturned(name) || named?.has(name)) continue;
     kept[name] = typeof value === 'string' ? value : [...value];
   }
   return kept;
@@ -105,7 +123,7 @@ function filterHeaders(rawHeaders: readonly string[]): FilteredHeaders {
   const names = new Set<string>();
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = (rawHeaders[i] as string).toLowerCase();
-    if (HOP_BY_HOP.has(name) || named?.has(name)) continue;
+    if (!isReturned(name) || named?.has(name)) continue;
     names.add(name);
     list.push(rawHeaders[i] as string, rawHeaders[i + 1] as string);
   }

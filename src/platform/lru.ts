@@ -1,4 +1,4 @@
-import type { WallClock } from './clock.ts';
+import type { MonotonicClock } from './clock.ts';
 
 export interface LruOptions<V> {
   /** Upper limit of the sum of all weights: a number of entries, or bytes where `weightOf` gives bytes. */
@@ -94,10 +94,11 @@ export class LruCache<K, V> {
 
 /** An LRU cache whose entries expire, each at its own time. */
 export class ExpiringLruCache<K, V> {
-  readonly #clock: WallClock;
+  readonly #clock: MonotonicClock;
+  /** `expiresAt` by the monotonic clock: a wall clock that is set back would keep entries for longer. */
   readonly #entries: LruCache<K, { readonly value: V; readonly expiresAt: number }>;
 
-  constructor(clock: WallClock, maxEntries: number) {
+  constructor(clock: MonotonicClock, maxEntries: number) {
     this.#clock = clock;
     this.#entries = new LruCache({ maxWeight: maxEntries });
   }
@@ -109,14 +110,14 @@ export class ExpiringLruCache<K, V> {
   get(key: K): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
-    if (entry.expiresAt > this.#clock.now()) return entry.value;
+    if (entry.expiresAt > this.#clock.monotonic()) return entry.value;
     this.#entries.delete(key);
     return undefined;
   }
 
   /** @param ttlMs lifetime, milliseconds; a value with a lifetime of 0 or less is not kept */
   set(key: K, value: V, ttlMs: number): void {
-    if (ttlMs > 0) this.#entries.set(key, { value, expiresAt: this.#clock.now() + ttlMs });
+    if (ttlMs > 0) this.#entries.set(key, { value, expiresAt: this.#clock.monotonic() + ttlMs });
     else this.delete(key);
   }
 
@@ -126,7 +127,7 @@ export class ExpiringLruCache<K, V> {
 
   /** Deletes the expired entries, in time proportional to the number of all entries. @returns the number of the others */
   dropExpired(): number {
-    const now = this.#clock.now();
+    const now = this.#clock.monotonic();
     this.#entries.deleteWhere(({ expiresAt }) => expiresAt <= now);
     return this.#entries.size;
   }

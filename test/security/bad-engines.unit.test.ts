@@ -123,6 +123,25 @@ describe('a gateway whose engine has any responses', () => {
     return { status: answer.status, text: await answer.text(), cookie: answer.headers.get('set-cookie') };
   }
 
+  it.each(WAYS)(
+    'returns for %s no header by which a browser changes how it treats the gateway',
+    async (_name, method, path, body) => {
+      const about = {
+        'Set-Cookie': 'olap-warden-session=x; Path=/',
+        'Clear-Site-Data': '"*"',
+        'Alt-Svc': 'h2="attacker.example:443"',
+        'Report-To': '{"endpoints":[{"url":"https://attacker.example"}]}',
+      };
+      const lines = Object.entries({ ...about, 'X-Kept': 'yes' }).map(([name, value]) => `${name}: ${value}\r\n`);
+      next = text(HEAD.replace('Content-Length', `${lines.join('')}Content-Length`) + ANSWER);
+      const { status, headers } = await gateway.call(method, path, body);
+      next = undefined;
+      expect(status).toBe(200);
+      for (const [name, value] of Object.entries(about)) expect(headers.get(name)).not.toBe(value);
+      if (path === '/query/sql') expect(headers.get('x-kept')).toBe('yes');
+    },
+  );
+
   it.each(WAYS)('responds to %s', async (_name, method, path, body) => {
     let served = 0;
     await checkAsync(

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readCertificate } from '../../src/app/parts/certificate.ts';
 import { parseConfig } from '../../src/config/file.ts';
 import { SettingsError } from '../../src/config/keys.ts';
@@ -74,6 +74,13 @@ users:
 }
 
 describe('a file with any content', () => {
+  const printed = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  afterAll(() => {
+    // A warning of a parser repeats a part of the file.
+    expect(printed.mock.calls).toEqual([]);
+    printed.mockRestore();
+  });
+
   it('as kubeconfig is used, or rejected', async () => {
     const values = [
       'null',
@@ -152,6 +159,34 @@ describe('a file with any content', () => {
       }
     });
   });
+});
+
+describe('what parsers say about a file', () => {
+  const content = `? {a: ${SECRET}}\n: x\nusers: []\nclusters: []\n`;
+  it.each([
+    ['a map as a key', content],
+    ['a mark that is no token', `port: 1\nsecret:\n | ${SECRET}\n  a: b\n`],
+    ['an alias without an anchor', `a: *${SECRET}\n`],
+    ['an unknown tag', `a: !${SECRET} b\n c\n`],
+  ])('is not repeated: %s', (_name, yaml) => {
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    const messages: string[] = [];
+    for (const read of [() => parseConfig(yaml, 'a.yaml'), () => loadKubeconfig(new KubeConfig(), written(yaml), {})]) {
+      try {
+        read();
+      } catch (error) {
+        messages.push((error as Error).message);
+      }
+    }
+    expect(messages.join('\n')).not.toContain(SECRET);
+    expect(warned.mock.calls).toEqual([]);
+    warned.mockRestore();
+  });
+
+  function written(yaml: string): string {
+    writeFileSync(file, yaml);
+    return file;
+  }
 });
 
 describe('a process with', () => {

@@ -21,6 +21,7 @@ export class FakeClock implements Clock {
   readonly #timers = new Set<Timer>();
   readonly #startedAt: number;
   #elapsed = 0;
+  #stepped = 0;
 
   constructor(startAt = '2026-01-01T00:00:00Z') {
     this.#startedAt = Date.parse(startAt);
@@ -37,7 +38,7 @@ export class FakeClock implements Clock {
   }
 
   now(): number {
-    return this.#startedAt + this.#elapsed;
+    return this.#startedAt + this.#elapsed + this.#stepped;
   }
 
   monotonic(): number {
@@ -53,6 +54,11 @@ export class FakeClock implements Clock {
     const timer = { at: this.#elapsed + ms, ms, callback };
     this.#timers.add(timer);
     return () => this.#timers.delete(timer);
+  }
+
+  /** Sets the wall clock forward, or back. Neither the monotonic clock nor timers notice. */
+  step(ms: number): void {
+    this.#stepped += ms;
   }
 
   /** Advances both clocks without calling timers, as for a process that was stopped and continued. */

@@ -1,4 +1,4 @@
-import type { WallClock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { AuthenticateOptions, AuthenticationResult, Authenticator, Credential } from './authenticator.ts';
 import { srnText } from '../policy/srn.ts';
 import { createResultCache, emailDomain, tokenKey, unverifiedClaims, type ResultCache } from './result-cache.ts';
@@ -16,7 +16,7 @@ export interface KubernetesAuthenticatorOptions {
   readonly review: (token: string, audiences: readonly string[], signal: AbortSignal) => Promise<TokenReviewStatus>;
   /** A token must have one of these audiences; empty for that of the API server. */
   readonly audiences: readonly string[];
-  readonly clock: WallClock;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   /** Called with the reason when the Kubernetes API is not available. */
   readonly onUnavailable?: (error: unknown) => void;
 }

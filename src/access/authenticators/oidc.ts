@@ -1,5 +1,5 @@
 import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
-import type { WallClock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { AuthenticationResult, Authenticator, Credential } from './authenticator.ts';
 import { srnText } from '../policy/srn.ts';
 import { createResultCache, emailDomain, tokenKey, unverifiedClaims, type ResultCache } from './result-cache.ts';
@@ -16,7 +16,7 @@ export interface OidcAuthenticatorOptions {
   readonly usernameClaim: string;
   /** Claim with the user's groups. */
   readonly groupsClaim: string;
-  readonly clock: WallClock;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   /** Called with the reason when the issuer's keys are not available. */
   readonly onUnavailable?: (error: unknown) => void;
 }

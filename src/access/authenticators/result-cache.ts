@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { WallClock } from '../../platform/clock.ts';
+import type { MonotonicClock } from '../../platform/clock.ts';
 import { foldCase } from '../subjects.ts';
 import { ExpiringLruCache } from '../../platform/lru.ts';
 import type { AuthenticationResult } from './authenticator.ts';
@@ -9,7 +9,7 @@ const MAX_ENTRIES = 10_000;
 /** Recent results by token hash (tokenKey()). The tokens themselves are not kept. */
 export type ResultCache = ExpiringLruCache<string, AuthenticationResult>;
 
-export function createResultCache(clock: WallClock): ResultCache {
+export function createResultCache(clock: MonotonicClock): ResultCache {
   return new ExpiringLruCache(clock, MAX_ENTRIES);
 }
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { WallClock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { AuthenticationResult, Authenticator, Credential } from './authenticator.ts';
 import type { Principal } from '../principal.ts';
 import { srnText } from '../policy/srn.ts';
@@ -19,7 +19,7 @@ export interface TokenFileEntry {
 export interface TokenFileOptions {
   /** Reads the file. Called again on use, at most every `reloadMs`. */
   readonly read: () => Promise<string>;
-  readonly clock: WallClock;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   /** Called when a changed file is rejected; the current tokens stay in effect. The message does not contain content of the file. */
   readonly onProblem?: (message: string) => void;
   readonly reloadMs?: number;
@@ -77,7 +77,7 @@ export class TokenFileAuthenticator implements Authenticator {
   private constructor(options: TokenFileOptions, entries: ReadonlyMap<string, TokenFileEntry>) {
     this.#options = options;
     this.#entries = entries;
-    this.#readAt = options.clock.now();
+    this.#readAt = options.clock.monotonic();
   }
 
   /** @throws {Error} when the file cannot be read or is invalid */
@@ -101,7 +101,7 @@ export class TokenFileAuthenticator implements Authenticator {
 
   get #fresh(): boolean {
     const { clock, reloadMs = RELOAD_MS } = this.#options;
-    return clock.now() - this.#readAt < reloadMs;
+    return clock.monotonic() - this.#readAt < reloadMs;
   }
 
   async #refresh(): Promise<void> {
@@ -122,7 +122,7 @@ export class TokenFileAuthenticator implements Authenticator {
       if (message !== this.#problem) this.#options.onProblem?.(message);
       this.#problem = message;
     }
-    this.#readAt = this.#options.clock.now();
+    this.#readAt = this.#options.clock.monotonic();
   }
 }
 

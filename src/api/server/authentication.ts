@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { WallClock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { AuthenticationResult, Authenticator, Credential } from '../../access/authenticators/authenticator.ts';
 import type { Principal } from '../../access/principal.ts';
 import type { RequestContext } from './context.ts';
@@ -17,7 +17,7 @@ export interface AuthenticationOptions {
   readonly maxFailuresPerMinute?: number;
   /** Why credentials and access cannot be decided now; undefined while there is no reason. */
   readonly viewProblem?: (() => string | undefined) | undefined;
-  readonly clock: WallClock;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
 }
 
 const MAX_FAILURES_PER_MINUTE = 20;

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { WallClock } from '../../platform/clock.ts';
+import type { MonotonicClock } from '../../platform/clock.ts';
 import { ExpiringLruCache } from '../../platform/lru.ts';
 import { clientNetwork } from './client-network.ts';
 
@@ -13,7 +13,7 @@ export interface FailedAttemptsOptions {
   /** Failed logins per address and per access key within the window before further failures are throttled. */
   readonly limit: number;
   readonly windowMs: number;
-  readonly clock: WallClock;
+  readonly clock: MonotonicClock;
 }
 
 /** Whose failure is counted. */
@@ -25,7 +25,7 @@ export interface Attempt {
 
 interface Window {
   failures: number;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds of the monotonic clock. */
   readonly endsAt: number;
 }
 
@@ -54,14 +54,14 @@ export class FailedAttempts {
       const window = this.#windows.get(key);
       if (window !== undefined && window.failures >= this.#options.limit) endsAt = Math.max(endsAt, window.endsAt);
     }
-    return Math.max(0, Math.ceil((endsAt - this.#options.clock.now()) / 1000));
+    return Math.max(0, Math.ceil((endsAt - this.#options.clock.monotonic()) / 1000));
   }
 
   failed(attempt: Attempt): void {
     const { clock, windowMs } = this.#options;
     for (const key of keysOf(attempt)) {
       const window = this.#windows.get(key);
-      if (window === undefined) this.#windows.set(key, { failures: 1, endsAt: clock.now() + windowMs }, windowMs);
+      if (window === undefined) this.#windows.set(key, { failures: 1, endsAt: clock.monotonic() + windowMs }, windowMs);
       else window.failures += 1;
     }
   }

@@ -26,6 +26,9 @@ import { systemClock } from '../../../src/platform/clock.ts';
 /** A cluster in which every check passes, except for faults of the tables. */
 const cluster = (tables: readonly TableSnapshot[] = []): ClusterSnapshot => snapshot(tables, { instances: readOk([]) });
 
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
 let store: MemoryStore;
 let runs: GatherRequest[];
 let ends: string[];
@@ -183,6 +186,35 @@ describe('the health task', () => {
     await annotate('api-00000009');
     await pass(10 * 60_000);
     expect(runs).toHaveLength(2);
+  });
+
+  it.each([-DAY_MS, -HOUR_MS, HOUR_MS, DAY_MS])(
+    'runs within its interval after a step of the clock by %d ms',
+    async (step) => {
+      start();
+      await pass(60_000);
+      expect(runs.length).toBe(1);
+      vi.setSystemTime(Date.now() + step);
+      // The first wake-up was scheduled before the step.
+      await pass(2 * 20 * 60_000);
+      expect(runs.length).toBeGreaterThanOrEqual(2);
+      const before = runs.length;
+      await pass(20 * 60_000);
+      expect(runs.length).toBe(before + 1);
+    },
+  );
+
+  it('follows its schedule after a start with a last run that is in the future', async () => {
+    start();
+    await pass(5_100);
+    await setSpec({ schedule: '0 * * * *' });
+    await loop?.stop();
+    expect(runs).toHaveLength(1);
+    // 10:00 on the day before.
+    vi.setSystemTime(new Date('2026-11-20T10:00:00Z'));
+    start();
+    await pass(2 * HOUR_MS + 60_000);
+    expect(runs).toHaveLength(3);
   });
 
   it('follows a changed interval', async () => {

@@ -12,7 +12,7 @@ function setup(answer: TokenReviewStatus | Error, options: Partial<KubernetesAut
   const state = { answer, time: START, reviews: [] as string[] };
   const authenticator = new KubernetesAuthenticator({
     audiences: ['olap-warden'],
-    clock: { now: () => state.time },
+    clock: { now: () => state.time, monotonic: () => state.time },
     review: async (token) => {
       state.reviews.push(token);
       if (state.answer instanceof Error) throw state.answer;

@@ -22,7 +22,7 @@ beforeAll(async () => {
     algorithms: ['ES256'],
     usernameClaim: 'email',
     groupsClaim: 'groups',
-    clock: { now: () => NOW.getTime() },
+    clock: { now: () => NOW.getTime(), monotonic: () => NOW.getTime() },
   };
 });
 
@@ -130,7 +130,7 @@ describe('OIDC', () => {
         asked += 1;
         return options.keys(header, token);
       },
-      clock: { now: () => time },
+      clock: { now: () => time, monotonic: () => time },
     });
     const token = await sign({ ...CLAIMS, exp: seconds + 30 });
     const authenticate = () => authenticator.authenticate({ scheme: 'bearer', token });

@@ -11,7 +11,7 @@ async function open(content: string) {
       if (state.content instanceof Error) throw state.content;
       return state.content;
     },
-    clock: { now: () => state.time },
+    clock: { now: () => state.time, monotonic: () => state.time },
     onProblem: (message) => state.problems.push(message),
   });
   const ask = (token: string) => authenticator.authenticate({ scheme: 'bearer', token });

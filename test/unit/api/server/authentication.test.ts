@@ -36,13 +36,13 @@ async function start(): Promise<void> {
       return token.startsWith('good') ? { authenticated: true, user: { username: 'ada' } } : { authenticated: false };
     },
     audiences: [],
-    clock: { now: () => time },
+    clock: { now: () => time, monotonic: () => time },
   });
   app = await testApp({
     register: async (scope) => void scope.get('/here', () => 'here'),
     parts: {
       authenticator: authenticatorChain([local, kubernetes]),
-      clock: { ...systemClock, now: () => time },
+      clock: { ...systemClock, now: () => time, monotonic: () => time },
       limits: { maxFailuresPerMinute: LIMIT, maxEventLoopDelayMs: 0 },
     },
   });
