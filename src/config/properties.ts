@@ -41,6 +41,13 @@ const QuerySchema = Type.Object({
     default: 0,
     live: true,
   }),
+  'olap.broker.pagination.links.expiration': duration({
+    description:
+      'Lifetime of the signed links by which clients read results from a bucket (`links=true`), at most 1 hour. A link also expires with its result. 0: no links.',
+    default: 0,
+    maximum: 3_600_000,
+    live: true,
+  }),
   'olap.broker.pagination.max.submissions': integer({
     description: 'Limit of concurrent synchronous paginated queries per gateway. Further ones get 503.',
     default: 64,

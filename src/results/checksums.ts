@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { damaged } from './errors.ts';
-import type { ResultReader } from './result-store.ts';
+import { decompressed, storedRange } from './frames.ts';
+import type { ResultReader, ResultRecord } from './result-store.ts';
 import type { BlockChecksums, RowIndex } from './row-index.ts';
 
 /** Rows are verified in blocks of this size: small enough for a small page, large enough for fast checksums. */
@@ -34,9 +35,14 @@ export class BlockChecksumBuilder {
   }
 }
 
+/** Reads the bytes of rows as they are stored. */
+export interface StoredRows extends Pick<ResultReader, 'read' | 'stream'> {
+  readonly record: Pick<ResultRecord, 'rowBytes'>;
+}
+
 /** A result that is being read, with its index. */
-export interface IndexedReader {
-  readonly reader: ResultReader;
+export interface IndexedReader<Reader extends StoredRows = ResultReader> {
+  readonly reader: Reader;
   readonly index: RowIndex;
 }
 
@@ -45,15 +51,16 @@ export interface IndexedReader {
  * @throws {QueryError} damaged, not-found, store-unavailable
  */
 export async function readRows(
-  { reader, index }: IndexedReader,
+  indexed: IndexedReader<StoredRows>,
   from: number,
   to: number,
   signal: AbortSignal,
 ): Promise<readonly Uint8Array[]> {
+  const { reader, index } = indexed;
   const { checksums } = index;
   if (checksums === undefined || from === to) return reader.read(from, to, signal);
   const blocks = blocksOf(checksums, { from, to }, reader.record.rowBytes);
-  const pieces = await reader.read(blocks.from, blocks.to, signal);
+  const pieces = await readBlocks(indexed, blocks, signal);
   const verifier = new BlockVerifier(checksums, blocks.from, reader.record.rowBytes);
   for (const piece of pieces) verifier.add(piece);
   if (verifier.position !== blocks.to) throw damaged('its rows are incomplete');
@@ -62,11 +69,12 @@ export async function readRows(
 
 /** Like `readRows`, in pieces of bounded size; a piece is returned after its block was verified. */
 export async function* streamRows(
-  { reader, index }: IndexedReader,
+  indexed: IndexedReader<StoredRows>,
   from: number,
   to: number,
   signal: AbortSignal,
 ): AsyncIterable<Uint8Array> {
+  const { reader, index } = indexed;
   const { checksums } = index;
   if (checksums === undefined || from === to) {
     yield* reader.stream(from, to, signal);
@@ -77,7 +85,7 @@ export async function* streamRows(
   /** Pieces whose last block is incomplete, and the position of the first one. */
   let held: Uint8Array[] = [];
   let heldAt = blocks.from;
-  for await (const piece of reader.stream(blocks.from, blocks.to, signal)) {
+  for await (const piece of streamBlocks(indexed, blocks, signal)) {
     held.push(piece);
     verifier.add(piece);
     if (verifier.verified === heldAt) continue;
@@ -89,12 +97,57 @@ export async function* streamRows(
   if (verifier.verified !== blocks.to) throw damaged('its rows are incomplete');
 }
 
+/** A range of the rows from the start of a block to the end of one. */
+interface Blocks {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Complete blocks of rows, decompressed. */
+async function readBlocks(
+  { reader, index }: IndexedReader<StoredRows>,
+  blocks: Blocks,
+  signal: AbortSignal,
+): Promise<readonly Uint8Array[]> {
+  const { checksums, frames } = index;
+  const stored = storedRange(index, blocks);
+  const pieces = await reader.read(stored.from, stored.to, signal);
+  if (checksums === undefined || frames === undefined) return pieces;
+  // One piece, as from a file, so that the place of the next row can be remembered.
+  const rows = Buffer.allocUnsafeSlow(blocks.to - blocks.from);
+  const { rowBytes } = reader.record;
+  let length = 0;
+  for await (const piece of decompressed(
+    pieces,
+    { frames, blockBytes: checksums.blockBytes },
+    { from: blocks.from, rowBytes },
+  )) {
+    rows.set(piece, length);
+    length += piece.length;
+  }
+  return [rows.subarray(0, length)];
+}
+
+/** Like `readBlocks`, in pieces of bounded size. */
+function streamBlocks(
+  { reader, index }: IndexedReader<StoredRows>,
+  blocks: Blocks,
+  signal: AbortSignal,
+): AsyncIterable<Uint8Array> {
+  const { checksums, frames } = index;
+  const stored = storedRange(index, blocks);
+  const pieces = reader.stream(stored.from, stored.to, signal);
+  if (checksums === undefined || frames === undefined) return pieces;
+  const { rowBytes } = reader.record;
+  return decompressed(pieces, { frames, blockBytes: checksums.blockBytes }, { from: blocks.from, rowBytes });
+}
+
 /** The range extended to whole blocks. */
-function blocksOf(
+export function blocksOf(
   { blockBytes }: BlockChecksums,
   range: { readonly from: number; readonly to: number },
   rowBytes: number,
-): { readonly from: number; readonly to: number } {
+): Blocks {
   return {
     from: Math.floor(range.from / blockBytes) * blockBytes,
     to: Math.min(rowBytes, Math.ceil(range.to / blockBytes) * blockBytes),

@@ -13,6 +13,8 @@ export type QueryErrorCode =
   | 'bad-page'
   /** The engine cannot keep a result although this is configured. */
   | 'no-cursors'
+  /** The rows cannot be read from the bucket by a link. */
+  | 'no-links'
   /** Too many concurrent submissions. */
   | 'busy'
   /** Too many asynchronous queries. */

@@ -11,6 +11,7 @@ export type StoreOperation =
   | 'commit'
   | 'open'
   | 'renew'
+  | 'link'
   | 'read'
   | 'list'
   | 'delete'

@@ -10,6 +10,7 @@ import { columnsOf, type Export, exportRows } from './export/export.ts';
 import type { CsvLayout } from './export/csv-layout.ts';
 import type { ExportFormat } from './export/format.ts';
 import { ExportLimit } from './export/limit.ts';
+import { linkRows, type ResultLinks } from './links/links.ts';
 import { NO_METRICS, type QueryMetrics } from './metrics.ts';
 import { type GatewayIdentity, holderAddress, type PaginatedQueriesOptions } from './options.ts';
 import { type HolderAddress, type Page, type PageRequest, readPage, rowsOf } from './page.ts';
@@ -158,6 +159,18 @@ export class PaginatedQueries {
       this.#damages.note(record, error);
       throw error;
     }
+  }
+
+  /**
+   * Signs a link by which a client reads rows from the bucket. It is a credential for these rows, so the caller must be allowed to read the result.
+   * @throws {QueryError} no-links, bad-page, damaged, not-found, store-unavailable
+   */
+  async links(reader: ResultReader, request: PageRequest, signal: AbortSignal): Promise<ResultLinks> {
+    const { record } = reader;
+    const options = { store: this.#store, lifetimeMs: this.#settings().linkLifetimeMs, now: this.#clock.now() };
+    const links = await this.#damages.noting(record, linkRows(reader, request, options, signal));
+    await this.#renewal.renew(record);
+    return links;
   }
 
   #exportCursor(

@@ -81,6 +81,7 @@ function isRecord(value: unknown): value is ResultRecord {
     areTexts(record['tables']) &&
     areAdditions(record) &&
     (record['checksums'] === undefined || areChecksums(record['checksums'])) &&
+    (record['compression'] === undefined || isCompression(record)) &&
     (record['cursor'] === undefined || isCursor(record['cursor']))
   );
 }
@@ -105,6 +106,13 @@ function areChecksums(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const checksums = value as Record<string, unknown>;
   return ['blockBytes', 'blocks', 'index'].every((name) => isCount(checksums[name])) && checksums['blockBytes'] !== 0;
+}
+
+/** Rows are compressed in the blocks of their checksums. */
+function isCompression({ compression, checksums }: Record<string, unknown>): boolean {
+  if (typeof compression !== 'object' || compression === null || checksums === undefined) return false;
+  const { coding, bytes } = compression as Record<string, unknown>;
+  return coding === 'zstd' && Number.isSafeInteger(bytes);
 }
 
 function isCursor(value: unknown): boolean {

@@ -1,4 +1,5 @@
 import type { TableName } from '../pinot/table-name.ts';
+import type { StoredCoding } from './frames.ts';
 import type { ResultNotes } from './notes.ts';
 import type { RawField } from './scanner/fields.ts';
 import type { RecordedIndex, RowIndex } from './row-index.ts';
@@ -29,6 +30,7 @@ export interface ResultRecord extends RecordedIndex {
   readonly submissionTimeMs: number;
   readonly expirationTimeMs: number;
   readonly rowCount: number;
+  /** Size of the rows without compression; see `storedRowBytes`. */
   readonly rowBytes: number;
   /** JSON text as received from the engine. */
   readonly dataSchema: string;
@@ -58,14 +60,14 @@ export interface StoredResultSummary {
 /** A result being stored; not visible before `commit`. The caller must end it with `commit` or `discard`. */
 export interface ResultWriter {
   /**
-   * Appends bytes of rows. Resolves when the store accepts more (backpressure). The bytes must not change until the next call
+   * Appends bytes of rows, or of their frames. Resolves when the store accepts more (backpressure). The bytes must not change until the next call
    * of the writer has resolved, so one buffer can be filled while another is being written.
    * @throws {QueryError} store-full, store-unavailable
    */
   write(bytes: Uint8Array): Promise<void>;
   /** Ends the rows and writes the index (see `encodeIndex`). `read` works from then on. */
   seal(index: RowIndex): Promise<void>;
-  /** Reads rows before the result is committed. */
+  /** Reads what was written before the result is committed. */
   read(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array>;
   /** Publishes the result atomically. */
   commit(record: ResultRecord): Promise<ResultReader>;
@@ -79,12 +81,20 @@ export interface ResultReader {
   /** The index if it is in memory; otherwise call `index`. */
   readonly knownIndex: RowIndex | undefined;
   index(signal: AbortSignal): Promise<RowIndex>;
-  /** Bytes `from` to `to` (exclusive) of the rows, in pieces. @throws {QueryError} damaged, not-found, store-unavailable */
+  /** Bytes `from` to `to` (exclusive) of the rows as they are stored, in pieces; see `readRows`. @throws {QueryError} damaged, not-found, store-unavailable */
   read(from: number, to: number, signal: AbortSignal): Promise<readonly Uint8Array[]>;
   /** Like `read`, in pieces of bounded size. */
   stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array>;
   /** @param reuse true if no result of `read` is in use, so that its memory may be reused */
   close(reuse?: boolean): Promise<void>;
+}
+
+/** A link that reads the rows of a result from where they are stored. */
+export interface SignedLink {
+  /** A credential until it expires. */
+  readonly url: string;
+  /** Epoch milliseconds. */
+  readonly expirationTimeMs: number;
 }
 
 /** Storage for results. Every implementation passes test/contract/result-store.ts. */
@@ -95,6 +105,8 @@ export interface ResultStore {
   readonly notes: ResultNotes;
   /** Capacity in bytes, independent of the quota; undefined if the store has no limit of its own. */
   readonly capacityBytes?: number;
+  /** How new results are compressed; not at all where absent. */
+  readonly compression?: StoredCoding;
   /** Removes leftovers of an earlier process. */
   start(signal: AbortSignal): Promise<void>;
   /**
@@ -113,6 +125,12 @@ export interface ResultStore {
   renew(record: ResultRecord, signal: AbortSignal): Promise<void>;
   /** Lists complete and damaged results in any order. */
   list(signal: AbortSignal): AsyncIterable<StoredResultSummary>;
+  /**
+   * Signs a link to the stored rows, which clients read by byte range. Absent if clients cannot reach the storage.
+   * @param lifetimeMs at least a second. The link may expire earlier
+   * @throws {QueryError} store-unavailable
+   */
+  link?(requestId: string, lifetimeMs: number, signal: AbortSignal): Promise<SignedLink>;
   /** @returns false if the result did not exist. An open reader may continue. */
   delete(requestId: string, signal: AbortSignal): Promise<boolean>;
   close(): Promise<void>;

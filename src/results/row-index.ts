@@ -1,11 +1,13 @@
 import { crc32 } from 'node:zlib';
 import { damaged } from './errors.ts';
+import { framesOf, type StoredCoding } from './frames.ts';
 
 /** Limit of checkpoints per result; keeps an index at or below 512 KB. */
 export const MAX_CHECKPOINTS = 65_536;
 
 const BYTES_PER_CHECKPOINT = 8;
 const BYTES_PER_CHECKSUM = 4;
+const BYTES_PER_FRAME_SIZE = 4;
 
 /** Byte offsets of every `stride`-th row from the start of the rows. */
 export interface RowIndex {
@@ -15,6 +17,16 @@ export interface RowIndex {
   readonly checkpoints: Float64Array;
   /** Absent for results of releases without checksums, and where the store cannot lose bytes. */
   readonly checksums?: BlockChecksums;
+  /** Present where the rows are compressed: a frame for each block of the checksums. */
+  readonly frames?: RowFrames;
+}
+
+/** Frames of compressed rows in the order of the blocks. */
+export interface RowFrames {
+  /** Bytes of each frame. */
+  readonly sizes: Uint32Array;
+  /** Offset of each frame from the start of the stored rows, then the size of all. */
+  readonly starts: Float64Array;
 }
 
 /** CRC-32 of each block of the rows; the last block may be shorter. */
@@ -31,11 +43,20 @@ export interface RecordedChecksums {
   readonly index: number;
 }
 
+/** Fields of a record about the compression of its rows. */
+export interface RecordedCompression {
+  readonly coding: StoredCoding;
+  /** Size of the compressed rows. */
+  readonly bytes: number;
+}
+
 /** Fields of a record that describe its index. */
 export interface RecordedIndex {
   readonly stride: number;
   readonly checkpoints: number;
   readonly checksums?: RecordedChecksums;
+  /** Present where the rows are compressed; only with `checksums`. */
+  readonly compression?: RecordedCompression;
 }
 
 /**
@@ -86,26 +107,33 @@ export class RowIndexBuilder {
   }
 }
 
-/** Size in bytes of what follows the rows: the index, then the checksums. */
-export function indexBytes({ checkpoints, checksums }: RecordedIndex): number {
-  return checkpoints * BYTES_PER_CHECKPOINT + (checksums?.blocks ?? 0) * BYTES_PER_CHECKSUM;
+/** Size in bytes of the rows as they are stored. */
+export function storedRowBytes(record: { readonly rowBytes: number } & Pick<RecordedIndex, 'compression'>): number {
+  return record.compression?.bytes ?? record.rowBytes;
 }
 
-/** Little-endian doubles, exact up to 2^53, then little-endian checksums: the native formats of all platforms that Node supports. */
-export function encodeIndex({ checkpoints, checksums }: RowIndex): Uint8Array {
-  const parts = [checkpoints, ...(checksums === undefined ? [] : [checksums.sums])];
+/** Size in bytes of what follows the rows: the index, the checksums, then the sizes of the frames. */
+export function indexBytes({ checkpoints, checksums, compression }: RecordedIndex): number {
+  const perBlock = BYTES_PER_CHECKSUM + (compression === undefined ? 0 : BYTES_PER_FRAME_SIZE);
+  return checkpoints * BYTES_PER_CHECKPOINT + (checksums?.blocks ?? 0) * perBlock;
+}
+
+/** Little-endian doubles, exact up to 2^53, then little-endian integers: the native formats of all platforms that Node supports. */
+export function encodeIndex({ checkpoints, checksums, frames }: RowIndex): Uint8Array {
+  const parts = [checkpoints, checksums?.sums, frames?.sizes].filter((part) => part !== undefined);
   return Buffer.concat(parts.map((part) => new Uint8Array(part.buffer, part.byteOffset, part.byteLength)));
 }
 
 /** The fields of a record for an index. */
 export function recordedIndex(index: RowIndex): RecordedIndex {
-  const { stride, checkpoints, checksums } = index;
+  const { stride, checkpoints, checksums, frames } = index;
   if (checksums === undefined) return { stride, checkpoints: checkpoints.length };
   const { blockBytes, sums } = checksums;
   return {
     stride,
     checkpoints: checkpoints.length,
     checksums: { blockBytes, blocks: sums.length, index: crc32(encodeIndex(index)) },
+    ...(frames !== undefined && { compression: { coding: 'zstd', bytes: frames.starts[sums.length] as number } }),
   };
 }
 
@@ -114,7 +142,7 @@ export function recordedIndex(index: RowIndex): RecordedIndex {
  * @throws {QueryError} damaged
  */
 export function decodeIndex(bytes: Uint8Array, recorded: RecordedIndex): RowIndex {
-  const { stride, checkpoints: count, checksums } = recorded;
+  const { stride, checkpoints: count, checksums, compression } = recorded;
   if (bytes.length !== indexBytes(recorded)) throw damaged('its index is incomplete');
   if (checksums !== undefined && crc32(bytes) !== checksums.index)
     throw damaged('its index does not match its checksum');
@@ -123,5 +151,9 @@ export function decodeIndex(bytes: Uint8Array, recorded: RecordedIndex): RowInde
   const checkpoints = new Float64Array(aligned.buffer, 0, count);
   if (checksums === undefined) return { stride, checkpoints };
   const sums = new Uint32Array(aligned.buffer, count * BYTES_PER_CHECKPOINT, checksums.blocks);
-  return { stride, checkpoints, checksums: { blockBytes: checksums.blockBytes, sums } };
+  const index = { stride, checkpoints, checksums: { blockBytes: checksums.blockBytes, sums } };
+  if (compression === undefined) return index;
+  const frames = framesOf(new Uint32Array(aligned.buffer, sums.byteOffset + sums.byteLength, checksums.blocks));
+  if (frames.starts[checksums.blocks] !== compression.bytes) throw damaged('its index does not match its record');
+  return { ...index, frames };
 }

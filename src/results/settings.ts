@@ -16,6 +16,8 @@ export interface PaginationSettings {
   readonly expirationMs: number;
   /** Milliseconds after which a result that is read expires in any case; 0 where reading it does not renew it: `olap.broker.pagination.max.expiration`. */
   readonly maxExpirationMs: number;
+  /** Lifetime of links to results in a bucket in milliseconds; 0 where there are none: `olap.broker.pagination.links.expiration`. */
+  readonly linkLifetimeMs: number;
   /** Maximum concurrent submissions on this gateway; further ones get 503: `olap.broker.pagination.max.submissions`. */
   readonly maxSubmissions: number;
   /** Asynchronous queries: `olap.broker.pagination.async.*`. */
@@ -46,6 +48,7 @@ export const DEFAULT_PAGINATION_SETTINGS: PaginationSettings = {
   maxPageSize: 100_000,
   expirationMs: HOUR_MS,
   maxExpirationMs: 0,
+  linkLifetimeMs: 0,
   maxSubmissions: 64,
   async: { maxRunning: 16, maxPerCaller: 16, maxInAll: 256, maxTimeMs: HOUR_MS },
   defaultLimit: 10,

@@ -3,15 +3,16 @@ import { finished, type Transform } from 'node:stream';
 import type { TableName } from '../pinot/table-name.ts';
 import type { AnswerPieces, EngineResponse } from '../pinot/types.ts';
 import { throwIfAborted } from './aborted.ts';
-import { BlockChecksumBuilder } from './checksums.ts';
+import { BlockChecksumBuilder, CHECKSUM_BLOCK_BYTES, streamRows } from './checksums.ts';
 import { QueryError } from './errors.ts';
+import { FrameBuilder, type StoredCoding } from './frames.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter } from './result-store.ts';
-import { type BlockChecksums, recordedIndex, type RowIndex } from './row-index.ts';
+import { recordedIndex, type RowIndex } from './row-index.ts';
 import { AnswerScanner, type ScannedAnswer } from './scanner/answer-scanner.ts';
 import type { RawField } from './scanner/fields.ts';
 
-/** Chunks from the engine are combined to this size before they are written to the store. */
-const WRITE_BYTES = 512 * 1024;
+/** Chunks from the engine are combined to this size, complete blocks, before they are written to the store. */
+const WRITE_BYTES = 8 * CHECKSUM_BLOCK_BYTES;
 
 /** Fields of a record that are not in the engine's response. */
 export type Submission = Pick<
@@ -72,14 +73,16 @@ export async function storeAnswer(
   });
   let kept = false;
   try {
-    const rows = new Gathered(writer, hooks.onRows);
+    const rows = new Gathered(writer, { onRows: hooks.onRows, compression: store.compression });
     const answer = await scanInto(rows, body, signal);
     const tables = [...submission.tables, ...(hooks.inspect?.(answer.fields) ?? [])];
-    const index = { ...answer.index, checksums: rows.checksums() };
+    const index = { ...answer.index, ...rows.built() };
     await writer.seal(index);
     if (answer.hasExceptions || !answer.hasRows || answer.dataSchema === undefined) {
       kept = true;
-      return engineAnswer(answer, writer.read(0, answer.rowBytes, signal), () => writer.discard());
+      return engineAnswer(answer, sealedRows(writer, { rowBytes: answer.rowBytes, index }, signal), () =>
+        writer.discard(),
+      );
     }
     const reader = await writer.commit(
       recordOf(answer, answer.dataSchema, {
@@ -93,6 +96,17 @@ export async function storeAnswer(
     body.destroy();
     if (!kept) await writer.discard();
   }
+}
+
+/** The rows of a result that is sealed and not committed. */
+function sealedRows(
+  writer: ResultWriter,
+  { rowBytes, index }: { readonly rowBytes: number; readonly index: RowIndex },
+  signal: AbortSignal,
+): AsyncIterable<Uint8Array> {
+  const stream: ResultWriter['read'] = (from, to, abort) => writer.read(from, to, abort);
+  const reader = { record: { rowBytes }, stream, read: async () => [] };
+  return streamRows({ reader, index }, 0, rowBytes, signal);
 }
 
 /** Receives the rows of a response in pieces. */
@@ -136,6 +150,12 @@ export async function scanInto(rows: RowsSink, body: AnswerPieces, signal: Abort
   }
 }
 
+export interface GatheredOptions {
+  readonly onRows?: SubmissionHooks['onRows'] | undefined;
+  /** How the rows are compressed; not at all where absent. */
+  readonly compression?: StoredCoding | undefined;
+}
+
 /**
  * Combines small pieces in two buffers: one is filled while the other is written. New buffers for each write would
  * accumulate until the next garbage collection.
@@ -146,13 +166,14 @@ export class Gathered implements RowsSink {
   #writing = Buffer.allocUnsafeSlow(WRITE_BYTES);
   #size = 0;
   readonly #checksums = new BlockChecksumBuilder();
-
+  readonly #frames: FrameBuilder | undefined;
   readonly #onRows: SubmissionHooks['onRows'];
   #bytes = 0;
 
-  constructor(writer: ResultWriter, onRows?: SubmissionHooks['onRows']) {
+  constructor(writer: ResultWriter, options: GatheredOptions = {}) {
     this.#writer = writer;
-    this.#onRows = onRows;
+    this.#onRows = options.onRows;
+    if (options.compression !== undefined) this.#frames = new FrameBuilder(CHECKSUM_BLOCK_BYTES);
   }
 
   counted(rows: number): void {
@@ -174,14 +195,15 @@ export class Gathered implements RowsSink {
     if (this.#size === 0) return;
     const bytes = this.#filling.subarray(0, this.#size);
     this.#checksums.add(bytes);
-    await this.#writer.write(bytes);
+    await this.#writer.write((await this.#frames?.add(bytes)) ?? bytes);
     [this.#filling, this.#writing] = [this.#writing, this.#filling];
     this.#size = 0;
   }
 
-  /** Checksums of all rows; call it after the last `flush`. */
-  checksums(): BlockChecksums {
-    return this.#checksums.build();
+  /** Parts of the index; call it after the last `flush`. */
+  built(): Pick<RowIndex, 'checksums' | 'frames'> {
+    const frames = this.#frames?.build();
+    return { checksums: this.#checksums.build(), ...(frames !== undefined && { frames }) };
   }
 }
 

@@ -40,6 +40,20 @@ resultStoreContract('s3', async () => storeOf(s3Properties(await s3.bucket(`resu
 
 resultStoreContract('gcs', async () => storeOf(gcsProperties(await gcs.bucket(`results-${++buckets}`))));
 
+resultStoreContract('compressed s3', async () =>
+  storeOf({
+    ...s3Properties(await s3.bucket(`results-${++buckets}`)),
+    'olap.broker.pagination.s3.compression': 'zstd',
+  }),
+);
+
+resultStoreContract('compressed gcs', async () =>
+  storeOf({
+    ...gcsProperties(await gcs.bucket(`results-${++buckets}`)),
+    'olap.broker.pagination.gcs.compression': 'zstd',
+  }),
+);
+
 resultStoreContract('file in a bucket of S3', async () =>
   storeOf(fileInS3Properties(await s3.bucket(`results-${++buckets}`), 'nested/folder')),
 );

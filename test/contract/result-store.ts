@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { streamRows } from '../../src/results/checksums.ts';
 import { readPage } from '../../src/results/page.ts';
 import { newRequestId } from '../../src/results/request-id.ts';
 import type { ResultReader, ResultStore, StoredResultSummary } from '../../src/results/result-store.ts';
@@ -59,7 +60,8 @@ export function resultStoreContract(name: string, make: () => Promise<StoreUnder
       ] as const) {
         expect(await page(reader, offset, numRows)).toBe(rows.slice(offset, offset + numRows).join(','));
       }
-      expect(await collect(reader.stream(0, reader.record.rowBytes, signal()))).toBe(rows.join(','));
+      const indexed = { reader, index: await reader.index(signal()) };
+      expect(await collect(streamRows(indexed, 0, reader.record.rowBytes, signal()))).toBe(rows.join(','));
       expect(reader.record).toMatchObject({ ...submission({ requestId: first.record.requestId }), rowCount: 5000 });
       await reader.close();
     });

@@ -10,6 +10,8 @@ const STATUS: Readonly<Record<QueryErrorCode, number>> = {
   'bad-page': 400,
   // Caused by the configuration, so a retry does not help.
   'no-cursors': 501,
+  // Caused by the configuration or by where the result is: another request reads it.
+  'no-links': 409,
   busy: 503,
   'too-many': 429,
   // The client has disconnected; the access log must not count it as a server error.

@@ -88,6 +88,12 @@ export const ResultsQuerystring = Type.Object(
         description: 'The form of the response, in place of `Accept`; a page in JSON by default.',
       }),
     ),
+    links: Type.Optional(
+      Type.Boolean({
+        description:
+          'true: a signed link by which the client reads the rows from the bucket, in place of the rows. Not with `format`. Requires a store in `s3` or `gcs` and `olap.broker.pagination.links.expiration`.',
+      }),
+    ),
   },
   CLOSED,
 );
@@ -143,6 +149,38 @@ export const CursorResponse = Type.Object(
     ),
   },
   { $id: 'CursorResponse', description: "One page of a result. The engine's statistics follow as further fields." },
+);
+
+export const ResultLinks = Type.Object(
+  {
+    requestId: Type.String(),
+    dataSchema: ResultTable.properties.dataSchema,
+    numRowsResultSet: Type.Integer({ description: 'Rows in the whole result.' }),
+    offset: Type.Integer({ description: 'The first row of the parts.' }),
+    numRows: Type.Integer({ description: 'Rows in the parts.' }),
+    url: Type.String({
+      description: 'The stored rows in the bucket. A credential: whoever has it can read them until it expires.',
+    }),
+    expirationTimeMs: Type.Integer({ description: 'When `url` expires, epoch milliseconds.' }),
+    coding: StringEnum(['identity', 'zstd'], {
+      description: 'Of the bytes of each part: `zstd` is a sequence of zstd frames.',
+    }),
+    parts: Type.Array(
+      Type.Object({
+        offset: Type.Integer({ description: 'The first row of the part.' }),
+        numRows: Type.Integer(),
+        headers: Type.Object({ Range: Type.String() }, { description: 'Headers of the request for the part.' }),
+        bytes: Type.Integer({ description: 'Bytes of the part as they are stored.' }),
+        rowsStart: Type.Integer({ description: 'Offset of the first row in the part, after decompression.' }),
+        rowsEnd: Type.Integer({ description: 'Offset of the end of the last row, or of a comma after it.' }),
+        crc32: Type.Optional(
+          Type.String({ description: 'CRC-32 of the part after decompression, 8 hexadecimal digits.' }),
+        ),
+      }),
+      { description: 'At most 1,000. Rows are JSON arrays, separated by commas.' },
+    ),
+  },
+  { $id: 'ResultLinks', description: 'Where a client reads rows of a result without the gateway.' },
 );
 
 export const QueryResponse = Type.Object(

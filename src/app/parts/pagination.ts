@@ -8,6 +8,7 @@ export function paginationSettings(properties: Properties): PaginationSettings {
     maxPageSize: properties['olap.broker.query.max.page.size'],
     expirationMs: properties['olap.broker.pagination.expiration'],
     maxExpirationMs: properties['olap.broker.pagination.max.expiration'],
+    linkLifetimeMs: properties['olap.broker.pagination.links.expiration'],
     maxSubmissions: properties['olap.broker.pagination.max.submissions'],
     async: {
       maxRunning: properties['olap.broker.pagination.async.max.running'],

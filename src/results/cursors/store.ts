@@ -18,10 +18,13 @@ export interface CursorStoreOptions {
  * Quota, cleaner and listing need no special case.
  */
 export function cursorStore({ store, brokers, native, clock, onProblem }: CursorStoreOptions): ResultStore {
+  const link = store.link?.bind(store);
   return {
     local: store.local,
     notes: store.notes,
     ...(store.capacityBytes !== undefined && !native && { capacityBytes: store.capacityBytes }),
+    ...(store.compression !== undefined && { compression: store.compression }),
+    ...(link !== undefined && { link }),
     start: (signal) => store.start(signal),
     ...(store.tidy && { tidy: (signal: AbortSignal) => store.tidy?.(signal) ?? Promise.resolve() }),
     begin: (requestId, signal) => store.begin(requestId, signal),

@@ -1,6 +1,7 @@
-import type { Static, TObject, TProperties } from 'typebox';
+import type { Static, TObject, TProperties, TUnsafe } from 'typebox';
 import type { Clock } from '../../platform/clock.ts';
-import type { PropertyValues } from '../../platform/setting-schema.ts';
+import { choice, type PropertyValues } from '../../platform/setting-schema.ts';
+import type { StoredCoding } from '../frames.ts';
 import type { ResultStore } from '../result-store.ts';
 
 /** What a store needs from its process. */
@@ -25,6 +26,19 @@ export interface StoreDefinition {
    * @throws {TypeError} for properties without a valid location
    */
   create(properties: PropertyValues, context: StoreContext): Promise<ResultStore>;
+}
+
+/** The setting of a store that compresses new results. @param store for the description */
+export function compressionSetting(store: string): TUnsafe<'none' | StoredCoding> {
+  return choice(['none', 'zstd'], {
+    description: `How the ${store} store compresses the rows of new results. Results that exist are read either way; releases before 0.3 report compressed ones as damaged.`,
+    default: 'none',
+  });
+}
+
+/** @param value of the setting */
+export function codingOf(value: 'none' | StoredCoding): StoredCoding | undefined {
+  return value === 'none' ? undefined : value;
 }
 
 interface TypedDefinition<T extends TProperties> extends Omit<StoreDefinition, 'properties' | 'required' | 'create'> {

@@ -43,6 +43,7 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, clock: 
     }
   };
   const timing = { timed, timedPieces };
+  const link = store.link?.bind(store);
   const reader = (inner: ResultReader): ResultReader => new MeasuredReader(inner, timing);
   const writer = (inner: ResultWriter, submitter: AbortSignal): ResultWriter => ({
     write: (bytes) => timed('write', submitter, () => inner.write(bytes)),
@@ -55,6 +56,7 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, clock: 
     local: store.local,
     notes: store.notes,
     ...(store.capacityBytes !== undefined && { capacityBytes: store.capacityBytes }),
+    ...(store.compression !== undefined && { compression: store.compression }),
     start: (signal) => store.start(signal),
     ...(store.tidy !== undefined && { tidy: store.tidy.bind(store) }),
     begin: async (requestId, signal) =>
@@ -64,6 +66,9 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, clock: 
       return found === undefined ? undefined : reader(found);
     },
     renew: (record, signal) => timed('renew', signal, () => store.renew(record, signal)),
+    ...(link !== undefined && {
+      link: (requestId, lifetimeMs, signal) => timed('link', signal, () => link(requestId, lifetimeMs, signal)),
+    }),
     list: (signal) => timedPieces('list', signal, store.list(signal)),
     delete: (requestId, signal) => timed('delete', signal, () => store.delete(requestId, signal)),
     close: () => store.close(),

@@ -13,6 +13,7 @@ const HERE = import.meta.dirname;
 
 const PINOTDB = '9.2.2';
 const SQLALCHEMY = '2.1.9';
+const ZSTANDARD = '0.25.0';
 
 /** For one installation of packages. */
 const INSTALL_LIMIT_MS = 300_000;
@@ -51,6 +52,11 @@ async function pythonPackages(name: string, packages: readonly string[]): Promis
 /** A folder for PYTHONPATH with pinotdb and SQLAlchemy. */
 export function pythonWithPinotdb(): Promise<string> {
   return pythonPackages(`pinotdb-${PINOTDB}-${SQLALCHEMY}`, [`pinotdb==${PINOTDB}`, `sqlalchemy==${SQLALCHEMY}`]);
+}
+
+/** A folder for PYTHONPATH with a decoder of zstd, which Python has since 3.14. */
+export function pythonWithZstandard(): Promise<string> {
+  return pythonPackages(`zstandard-${ZSTANDARD}`, [`zstandard==${ZSTANDARD}`]);
 }
 
 /** Libraries of data frames, and what they need. */

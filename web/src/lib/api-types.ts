@@ -623,6 +623,31 @@ export type QueryResponse = {
   readonly exceptions: ReadonlyArray<unknown>;
 };
 
+export type ResultLinks = {
+  readonly requestId: string;
+  readonly dataSchema: {
+    readonly columnNames: ReadonlyArray<string>;
+    readonly columnDataTypes: ReadonlyArray<string>;
+  };
+  readonly numRowsResultSet: number;
+  readonly offset: number;
+  readonly numRows: number;
+  readonly url: string;
+  readonly expirationTimeMs: number;
+  readonly coding: 'identity' | 'zstd';
+  readonly parts: ReadonlyArray<{
+    readonly offset: number;
+    readonly numRows: number;
+    readonly headers: {
+      readonly Range: string;
+    };
+    readonly bytes: number;
+    readonly rowsStart: number;
+    readonly rowsEnd: number;
+    readonly crc32?: string;
+  }>;
+};
+
 export type StatementInput = {
   readonly description?: string;
   readonly effect?: 'allow' | 'deny';

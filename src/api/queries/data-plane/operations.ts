@@ -11,6 +11,7 @@ import {
   QueryResponse,
   QueryStatus,
   RequestIdParams,
+  ResultLinks,
   ResultsQuerystring,
   SqlBody,
   SqlQuerystring,
@@ -70,9 +71,9 @@ const SUBMIT_RESPONSES = {
 /** Of a page or a download, at the path of the gateway and at that of Pinot. */
 const ROWS_RESPONSES = {
   200: {
-    description: 'One page, or a download.',
+    description: 'One page, a download, or links.',
     content: {
-      'application/json': { schema: CursorResponse },
+      'application/json': { schema: Type.Union([CursorResponse, ResultLinks]) },
       ...DOWNLOADS,
     },
   },

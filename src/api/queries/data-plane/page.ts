@@ -1,4 +1,5 @@
 import { WHOLE_PAGE_BYTES, type Page, type PageRequest } from '../../../results/page.ts';
+import type { ExportFormat } from '../../../results/export/format.ts';
 import type { ResultReader, ResultRecord } from '../../../results/result-store.ts';
 import type { RequestClass } from '../../server/request/classify.ts';
 import { HttpError } from '../../server/errors.ts';
@@ -10,9 +11,12 @@ import type { DataPlaneParts } from './parts.ts';
 import type { Exchange } from './exchange.ts';
 import { exportFormat, sendExport } from './export.ts';
 import { readPageParameters, readRequestId, readResultsParameters } from './operations.ts';
-import { isWhole, sendAnswer, sendPage } from './send.ts';
+import { isWhole, sendAnswer, sendJson, sendPage } from './send.ts';
 
 const CURSOR_PREFIX = 'responseStore';
+
+/** The response contains a credential. */
+const NOT_STORED = { 'cache-control': 'no-store' };
 
 /** Memory of a page that is streamed. */
 const STREAMED_PAGE_BYTES = 512 * 1024;
@@ -30,12 +34,7 @@ export async function sendResultPage(
   }
   const { peers } = parts;
   const { requestId } = readRequestId({ requestId: requestClass.segments[1] });
-  const { offset: written, numRows, format: named } = readResultsParameters(requestClass.parameters);
-  // Pinot's own path begins with the first row by default.
-  const offset = written ?? (requestClass.segments[0] === CURSOR_PREFIX ? 0 : undefined);
-  const format = exportFormat(exchange, named);
-  // Only a page has a required offset: a download begins with the first row.
-  if (format === undefined && offset === undefined) readPageParameters(requestClass.parameters);
+  const { offset, numRows, form } = readWanted(exchange, requestClass);
   const { signal } = exchange;
   const holder = await holderOf(exchange, requestId, peers);
   if (holder !== undefined) return sendAnswer(exchange, await holder.forward(exchange, requestClass, signal));
@@ -43,17 +42,46 @@ export async function sendResultPage(
   let sent = false;
   try {
     requireRead(exchange, reader.record);
-    if (format !== undefined) {
-      const rows = { offset: offset ?? 0, numRows: numRows ?? Math.max(1, reader.record.rowCount) };
-      await sendExport(exchange, reader, { format, ...rows }, parts);
+    if (form !== 'page') {
+      const rows = { offset, numRows: numRows ?? Math.max(1, reader.record.rowCount) };
+      if (form === 'links') await sendLinks(exchange, reader, rows, parts);
+      else await sendExport(exchange, reader, { format: form, ...rows }, parts);
       return;
     }
     const { pageSize, maxPageSize } = parts.settings();
-    const range = { offset: offset ?? 0, numRows: Math.min(numRows ?? pageSize, maxPageSize) };
+    const range = { offset, numRows: Math.min(numRows ?? pageSize, maxPageSize) };
     sent = await readAndSend(exchange, reader, range, parts, signal);
   } finally {
     await reader.close(sent);
   }
+}
+
+/** What a request wants of a result. */
+interface WantedRows {
+  readonly offset: number;
+  readonly numRows: number | undefined;
+  readonly form: 'page' | 'links' | ExportFormat;
+}
+
+/** @throws {RequestValidationError} 400; {HttpError} 400 */
+function readWanted(exchange: Exchange, { segments, parameters }: RequestClass): WantedRows {
+  const { offset, numRows, format, links } = readResultsParameters(parameters);
+  if (links === true && format !== undefined)
+    throw new HttpError(400, '`links` cannot be combined with `format`: the bucket has the rows as they are stored');
+  const form = links === true ? 'links' : (exportFormat(exchange, format) ?? 'page');
+  // Only a page has a required offset: a download and links begin with the first row, and so does Pinot's own path.
+  if (form === 'page' && offset === undefined && segments[0] !== CURSOR_PREFIX) readPageParameters(parameters);
+  return { offset: offset ?? 0, numRows, form };
+}
+
+async function sendLinks(
+  exchange: Exchange,
+  reader: ResultReader,
+  rows: PageRequest,
+  { queries }: Pick<DataPlaneParts, 'queries'>,
+): Promise<void> {
+  const { dataSchema, ...found } = await queries.links(reader, rows, exchange.signal);
+  sendJson(exchange, 200, NOT_STORED, { ...found, dataSchema: JSON.parse(dataSchema) as unknown });
 }
 
 /** Waits for byte budget, then reads and sends a page. @returns as `writePage` */

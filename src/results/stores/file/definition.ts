@@ -2,12 +2,13 @@ import { fileURLToPath } from 'node:url';
 import { Type } from 'typebox';
 import { type PropertyValues, text } from '../../../platform/setting-schema.ts';
 import { holderTag } from '../../request-id.ts';
-import { defineStore, type StoreDefinition } from '../definition.ts';
+import { codingOf, compressionSetting, defineStore, type StoreDefinition } from '../definition.ts';
 import { GCS_STORE } from '../gcs/definition.ts';
 import { S3_STORE } from '../s3/definition.ts';
 import { FileStore } from './file-store.ts';
 
 const DATA_DIR = 'olap.broker.pagination.file.data.dir';
+const COMPRESSION = 'olap.broker.pagination.file.compression';
 const TEMP_DIR = 'olap.broker.pagination.temp.dir';
 
 /** Like Pinot, `file` accepts the URI of a bucket and then uses an object store. */
@@ -28,6 +29,7 @@ export const FILE_STORE = defineStore({
         unit: 'path',
       }),
     ),
+    [COMPRESSION]: compressionSetting('file'),
   },
   required: DATA_DIR,
   async create(properties, context) {
@@ -38,7 +40,15 @@ export const FILE_STORE = defineStore({
     if (objects !== undefined) return objects.create({ ...properties, ...placeOf(location, objects) }, context);
     const { gatewayId, clock, onProblem } = context;
     const tag = holderTag(gatewayId);
-    return new FileStore({ dataDir: pathOf(location), tempDir: properties[TEMP_DIR], tag, clock, onProblem });
+    const compression = codingOf(properties[COMPRESSION]);
+    return new FileStore({
+      dataDir: pathOf(location),
+      tempDir: properties[TEMP_DIR],
+      compression,
+      tag,
+      clock,
+      onProblem,
+    });
   },
 });
 

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { CHECKSUM_BLOCK_BYTES } from '../../checksums.ts';
 import type { ResultReader, ResultRecord, ResultWriter } from '../../result-store.ts';
-import { decodeIndex, encodeIndex, indexBytes, type RowIndex } from '../../row-index.ts';
+import { decodeIndex, encodeIndex, indexBytes, type RowIndex, storedRowBytes } from '../../row-index.ts';
 import type { BufferPool } from './buffer-pool.ts';
 import { asStoreError, closeFile, readInto, readRange, syncFile, writeAll } from './file-io.ts';
 import type { OpenFile } from './open-files.ts';
@@ -120,8 +120,8 @@ export class FileReader implements ResultReader {
 
   async index(): Promise<RowIndex> {
     const { cached } = this.#file;
-    const { rowBytes } = this.record;
-    cached.index ??= decodeIndex(await this.#range(rowBytes, rowBytes + indexBytes(this.record)), this.record);
+    const from = storedRowBytes(this.record);
+    cached.index ??= decodeIndex(await this.#range(from, from + indexBytes(this.record)), this.record);
     return cached.index;
   }
 
@@ -162,7 +162,9 @@ export class FileReader implements ResultReader {
   async #load(from: number, to: number): Promise<Block> {
     const { descriptor, ahead } = this.#file;
     const block = await this.#tracked(() =>
-      ahead.load({ from, to }, this.record.rowBytes, (buffer, start, end) => readInto(descriptor, buffer, start, end)),
+      ahead.load({ from, to }, storedRowBytes(this.record), (buffer, start, end) =>
+        readInto(descriptor, buffer, start, end),
+      ),
     );
     this.#blocks.push(block);
     return block;

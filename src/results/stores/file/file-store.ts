@@ -13,7 +13,8 @@ import { FileNotes } from './file-notes.ts';
 import { FileReader, type FileReaderParts, FileWriter } from './file-result.ts';
 import { FileLeftovers, RECORD, ROWS } from './file-leftovers.ts';
 import { OpenFiles } from './open-files.ts';
-import { indexBytes } from '../../row-index.ts';
+import type { StoredCoding } from '../../frames.ts';
+import { indexBytes, storedRowBytes } from '../../row-index.ts';
 import { type CachedResult, createResultCache } from '../result-cache.ts';
 
 export interface FileStoreOptions {
@@ -24,6 +25,7 @@ export interface FileStoreOptions {
   /** `holderTag` of this gateway: its own leftovers are removed at start. */
   readonly tag: string;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  readonly compression?: StoredCoding | undefined;
   readonly onProblem: (message: string) => void;
 }
 
@@ -34,6 +36,7 @@ export interface FileStoreOptions {
 export class FileStore implements ResultStore {
   readonly local = true;
   readonly notes: FileNotes;
+  readonly compression?: StoredCoding;
   readonly #options: FileStoreOptions;
   /** Recently read records and indexes; their files stay open. */
   readonly #cache = createResultCache();
@@ -47,6 +50,7 @@ export class FileStore implements ResultStore {
 
   constructor(options: FileStoreOptions) {
     this.#options = options;
+    if (options.compression !== undefined) this.compression = options.compression;
     this.#incoming = options.tempDir;
     this.#leftovers = new FileLeftovers(options);
     this.notes = new FileNotes({
@@ -227,7 +231,7 @@ export class FileStore implements ResultStore {
       const cached = await this.#load(requestId);
       if (cached === undefined) return undefined;
       const { record } = cached;
-      const wanted = record.rowBytes + indexBytes(record);
+      const wanted = storedRowBytes(record) + indexBytes(record);
       if (rows?.size === wanted) return { record, bytes, ...files };
       const reason =
         rows === undefined ? 'its rows are missing' : `its rows have ${rows.size} bytes instead of ${wanted}`;

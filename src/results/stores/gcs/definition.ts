@@ -1,9 +1,10 @@
 import { Type } from 'typebox';
 import { text } from '../../../platform/setting-schema.ts';
-import { defineStore } from '../definition.ts';
+import { codingOf, compressionSetting, defineStore } from '../definition.ts';
 import { objectPrefix, requireBucket } from '../object/object-client.ts';
 import { ObjectResultStore } from '../object/object-store.ts';
 
+const COMPRESSION = 'olap.broker.pagination.gcs.compression';
 const BUCKET = 'olap.broker.pagination.gcs.bucket';
 
 export const GCS_STORE = defineStore({
@@ -17,6 +18,14 @@ export const GCS_STORE = defineStore({
     'olap.broker.pagination.gcs.endpoint': Type.Optional(
       text({ description: 'Base URL of the storage API; Google Cloud Storage where not set.', unit: 'url' }),
     ),
+    'olap.broker.pagination.gcs.public.endpoint': Type.Optional(
+      text({
+        description:
+          'Base URL of the storage API in links to results, where clients reach it by another address than the gateway; `olap.broker.pagination.gcs.endpoint` where not set.',
+        unit: 'url',
+      }),
+    ),
+    [COMPRESSION]: compressionSetting('gcs'),
   },
   required: BUCKET,
   async create(properties, context) {
@@ -26,8 +35,9 @@ export const GCS_STORE = defineStore({
       bucket,
       prefix: objectPrefix(properties['olap.broker.pagination.gcs.prefix']),
       endpoint: properties['olap.broker.pagination.gcs.endpoint'],
+      publicEndpoint: properties['olap.broker.pagination.gcs.public.endpoint'],
       clock: context.clock,
     });
-    return new ObjectResultStore(client, context);
+    return new ObjectResultStore(client, context, codingOf(properties[COMPRESSION]));
   },
 });

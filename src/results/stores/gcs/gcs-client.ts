@@ -4,7 +4,9 @@ import { EnvHttpProxyAgent } from 'undici';
 import type { Clock } from '../../../platform/clock.ts';
 import { QueryError } from '../../errors.ts';
 import { GcsUpload } from './gcs-upload.ts';
+import type { SignedLink } from '../../result-store.ts';
 import {
+  type LinkValidity,
   nextPage,
   type ObjectClient,
   type ObjectUpload,
@@ -21,6 +23,8 @@ const ATTEMPTS = 3;
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Timeout for one part of an upload. */
 const PART_TIMEOUT_MS = 120_000;
+/** Without a private key, Google's API signs. */
+const SIGN_TIMEOUT_MS = 10_000;
 
 export interface GcsSettings {
   readonly bucket: string;
@@ -28,6 +32,8 @@ export interface GcsSettings {
   readonly prefix: string;
   /** Base URL of the API; default: the SDK's. */
   readonly endpoint: string | undefined;
+  /** Base URL in links; default: `endpoint`. */
+  readonly publicEndpoint?: string | undefined;
   readonly clock: Clock;
 }
 
@@ -38,6 +44,7 @@ export class GcsObjectClient implements ObjectClient {
   readonly #bucket: Bucket;
   readonly #prefix: string;
   readonly #clock: Clock;
+  readonly #publicEndpoint: string | undefined;
   /** Only for uploads; the SDK has its own connections for other calls. Both use the proxies from the environment. */
   readonly #uploads = new EnvHttpProxyAgent({
     connect: { timeout: CONNECT_TIMEOUT_MS },
@@ -50,6 +57,7 @@ export class GcsObjectClient implements ObjectClient {
     this.base = `gs://${bucket}/${prefix}`.replace(/\/$/, '');
     this.#prefix = prefix;
     this.#clock = clock;
+    this.#publicEndpoint = settings.publicEndpoint;
     EventEmitter.defaultMaxListeners = Math.max(EventEmitter.defaultMaxListeners, SDK_LISTENERS);
     const storage = new Storage({
       retryOptions: { autoRetry: true, maxRetries: ATTEMPTS },
@@ -147,6 +155,28 @@ export class GcsObjectClient implements ObjectClient {
   async *uploads(): AsyncIterable<UnfinishedUpload> {}
 
   async abortUpload(): Promise<void> {}
+
+  async link(key: string, { from, seconds }: LinkValidity, signal: AbortSignal): Promise<SignedLink> {
+    const expirationTimeMs = from.getTime() + seconds * 1000;
+    const signing = this.#bucket.file(this.#prefix + key).getSignedUrl({
+      version: 'v4',
+      action: 'read',
+      accessibleAt: from,
+      expires: expirationTimeMs,
+      ...(this.#publicEndpoint !== undefined && { host: this.#publicEndpoint }),
+    });
+    try {
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(SIGN_TIMEOUT_MS)]);
+      const [url] = await untilCallerAborts(signing, limit);
+      return { url, expirationTimeMs };
+    } catch (error) {
+      throw new QueryError(
+        'store-unavailable',
+        'the Google credentials of the gateway cannot sign links: they need a private key, or `iam.serviceAccounts.signBlob` on their service account; see the log of the gateway',
+        { cause: error },
+      );
+    }
+  }
 
   close(): Promise<void> {
     return this.#uploads.destroy();

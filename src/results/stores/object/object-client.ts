@@ -1,3 +1,5 @@
+import type { SignedLink } from '../../result-store.ts';
+
 export interface StoredObject {
   readonly key: string;
   readonly bytes: number;
@@ -28,6 +30,13 @@ export interface ObjectRights {
   readonly uploads: readonly string[];
 }
 
+/** When a link may be used. */
+export interface LinkValidity {
+  readonly from: Date;
+  /** Whole seconds, at least 1. */
+  readonly seconds: number;
+}
+
 /**
  * Minimal bucket API. Keys are relative to the configured prefix. Absent objects are `undefined`;
  * every other failure is a QueryError with code store-unavailable.
@@ -50,6 +59,8 @@ export interface ObjectClient {
   uploads(start: string, signal: AbortSignal): AsyncIterable<UnfinishedUpload>;
   /** No effect if the upload was completed or aborted meanwhile. */
   abortUpload(upload: UnfinishedUpload, signal: AbortSignal): Promise<void>;
+  /** Signs a link that reads the object; it ends earlier than requested where the credentials do. */
+  link(key: string, validity: LinkValidity, signal: AbortSignal): Promise<SignedLink>;
   close(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 import { damaged, QueryError } from '../../errors.ts';
 import type { ResultReader, ResultRecord, ResultWriter } from '../../result-store.ts';
-import { decodeIndex, encodeIndex, indexBytes, type RowIndex } from '../../row-index.ts';
+import { decodeIndex, encodeIndex, indexBytes, type RowIndex, storedRowBytes } from '../../row-index.ts';
 import type { ObjectClient, ObjectUpload } from './object-client.ts';
 import { RECORD, ROWS } from './object-pairs.ts';
 import type { CachedResult } from '../result-cache.ts';
@@ -9,7 +9,7 @@ const CLEAN_UP_TIMEOUT_MS = 30_000;
 
 /** Size of the rows object of a complete result: rows and index. */
 export function objectBytes(record: ResultRecord): number {
-  return record.rowBytes + indexBytes(record);
+  return storedRowBytes(record) + indexBytes(record);
 }
 
 export interface ObjectWriterParts {
@@ -100,9 +100,8 @@ export class ObjectReader implements ResultReader {
   }
 
   async index(signal: AbortSignal): Promise<RowIndex> {
-    const { rowBytes } = this.record;
     if (this.#cached.index === undefined) {
-      const parts = await this.read(rowBytes, objectBytes(this.record), signal);
+      const parts = await this.read(storedRowBytes(this.record), objectBytes(this.record), signal);
       this.#cached.index = decodeIndex(Buffer.concat(parts), this.record);
     }
     return this.#cached.index;

@@ -2,7 +2,15 @@ import type { Clock } from '../../../platform/clock.ts';
 import { Deadline } from '../../../platform/deadline.ts';
 import { damaged, QueryError } from '../../errors.ts';
 import { recordFromJson, recordToJson, unreadableResult } from '../../record-json.ts';
-import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from '../../result-store.ts';
+import type { StoredCoding } from '../../frames.ts';
+import type {
+  ResultReader,
+  ResultRecord,
+  ResultStore,
+  ResultWriter,
+  SignedLink,
+  StoredResultSummary,
+} from '../../result-store.ts';
 import { holderTag } from '../../request-id.ts';
 import type { StoreContext } from '../definition.ts';
 import type { ObjectClient } from './object-client.ts';
@@ -27,6 +35,7 @@ const TIDY_TIMEOUT_MS = 60_000;
 export class ObjectResultStore implements ResultStore {
   readonly local = false;
   readonly notes: ObjectNotes;
+  readonly compression?: StoredCoding;
   readonly #clock: Clock;
   readonly #onProblem: (message: string) => void;
   /** `holderTag` of this gateway: its own leftovers are removed at start. */
@@ -40,8 +49,9 @@ export class ObjectResultStore implements ResultStore {
   readonly #leftovers: Leftovers;
   #tidiedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(client: ObjectClient, { gatewayId, clock, onProblem }: StoreContext) {
+  constructor(client: ObjectClient, { gatewayId, clock, onProblem }: StoreContext, compression?: StoredCoding) {
     this.#client = client;
+    if (compression !== undefined) this.compression = compression;
     this.notes = new ObjectNotes(client);
     this.#clock = clock;
     this.#onProblem = onProblem;
@@ -116,6 +126,13 @@ export class ObjectResultStore implements ResultStore {
       batch = [];
     }
     yield* await this.#summaries(batch, signal);
+  }
+
+  link(requestId: string, lifetimeMs: number, signal: AbortSignal): Promise<SignedLink> {
+    // The signatures of buckets have whole seconds.
+    const from = new Date(Math.floor(this.#clock.now() / 1000) * 1000);
+    const seconds = Math.max(1, Math.floor(lifetimeMs / 1000));
+    return this.#client.link(requestId + ROWS, { from, seconds }, signal);
   }
 
   async delete(requestId: string, signal: AbortSignal): Promise<boolean> {

@@ -1,9 +1,10 @@
 import { Type } from 'typebox';
 import { flag, text } from '../../../platform/setting-schema.ts';
-import { defineStore } from '../definition.ts';
+import { codingOf, compressionSetting, defineStore } from '../definition.ts';
 import { objectPrefix, requireBucket } from '../object/object-client.ts';
 import { ObjectResultStore } from '../object/object-store.ts';
 
+const COMPRESSION = 'olap.broker.pagination.s3.compression';
 const BUCKET = 'olap.broker.pagination.s3.bucket';
 
 export const S3_STORE = defineStore({
@@ -13,6 +14,13 @@ export const S3_STORE = defineStore({
     'olap.broker.pagination.s3.prefix': text({ description: 'Prefix of all object names in the bucket.', default: '' }),
     'olap.broker.pagination.s3.endpoint': Type.Optional(
       text({ description: 'Base URL of the S3 API; Amazon S3 where not set.', unit: 'url' }),
+    ),
+    'olap.broker.pagination.s3.public.endpoint': Type.Optional(
+      text({
+        description:
+          'Base URL of the S3 API in links to results, where clients reach it by another address than the gateway; `olap.broker.pagination.s3.endpoint` where not set.',
+        unit: 'url',
+      }),
     ),
     'olap.broker.pagination.s3.region': Type.Optional(text({ description: 'Region of the bucket.' })),
     'olap.broker.pagination.s3.path.style': flag({
@@ -26,6 +34,7 @@ export const S3_STORE = defineStore({
       }),
     ),
     'olap.broker.pagination.s3.secret.key': Type.Optional(text({ description: 'Secret access key.', unit: 'secret' })),
+    [COMPRESSION]: compressionSetting('s3'),
     'olap.broker.storage.factory.s3.region': Type.Optional(
       text({ description: 'Region where `olap.broker.pagination.file.data.dir` is an `s3:` URI.' }),
     ),
@@ -41,11 +50,12 @@ export const S3_STORE = defineStore({
       bucket,
       prefix: objectPrefix(properties['olap.broker.pagination.s3.prefix']),
       endpoint: properties['olap.broker.pagination.s3.endpoint'],
+      publicEndpoint: properties['olap.broker.pagination.s3.public.endpoint'],
       region: properties['olap.broker.pagination.s3.region'] ?? properties['olap.broker.storage.factory.s3.region'],
       pathStyle: properties['olap.broker.pagination.s3.path.style'],
       accessKeyId: properties['olap.broker.pagination.s3.access.key'],
       secretAccessKey: properties['olap.broker.pagination.s3.secret.key'],
     });
-    return new ObjectResultStore(client, context);
+    return new ObjectResultStore(client, context, codingOf(properties[COMPRESSION]));
   },
 });

@@ -9,10 +9,15 @@ import {
   ListObjectsV2Command,
   PutObjectCommand,
   S3Client,
+  type S3ClientConfig,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
+import { untilCallerAborts } from '../../aborted.ts';
 import { QueryError } from '../../errors.ts';
+import type { SignedLink } from '../../result-store.ts';
 import {
+  type LinkValidity,
   nextPage,
   type ObjectClient,
   type ObjectUpload,
@@ -30,6 +35,8 @@ const CONNECTION_TIMEOUT_MS = 5_000;
 const SOCKET_TIMEOUT_MS = 30_000;
 const DEFAULT_REGION = 'us-east-1';
 const ABORT_TIMEOUT_MS = 30_000;
+/** For credentials that the SDK requests from the cloud. */
+const SIGN_TIMEOUT_MS = 10_000;
 
 /** Bucket location and access. Credentials come from the SDK's default chain unless both keys are set. */
 export interface S3Settings {
@@ -38,6 +45,8 @@ export interface S3Settings {
   readonly prefix: string;
   /** Base URL of the API; default: the SDK's. */
   readonly endpoint: string | undefined;
+  /** Base URL in links; default: `endpoint`. */
+  readonly publicEndpoint?: string | undefined;
   readonly region: string | undefined;
   /** `endpoint/bucket/key` instead of `bucket.endpoint/key`. */
   readonly pathStyle: boolean;
@@ -53,15 +62,17 @@ export class S3ObjectClient implements ObjectClient {
     uploads: ['s3:ListBucketMultipartUploads', 's3:AbortMultipartUpload'],
   };
   readonly #s3: S3Client;
+  /** Signs links; sends nothing to the bucket. */
+  readonly #signing: S3Client;
   readonly #bucket: string;
   readonly #prefix: string;
 
   constructor(settings: S3Settings) {
-    const { bucket, prefix, endpoint, region, pathStyle, accessKeyId, secretAccessKey } = settings;
+    const { bucket, prefix, endpoint, publicEndpoint, region, pathStyle, accessKeyId, secretAccessKey } = settings;
     this.base = `s3://${bucket}/${prefix}`.replace(/\/$/, '');
     this.#bucket = bucket;
     this.#prefix = prefix;
-    this.#s3 = new S3Client({
+    const config: S3ClientConfig = {
       region: region ?? process.env['AWS_REGION'] ?? DEFAULT_REGION,
       forcePathStyle: pathStyle,
       maxAttempts: ATTEMPTS,
@@ -69,11 +80,14 @@ export class S3ObjectClient implements ObjectClient {
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       requestHandler: { connectionTimeout: CONNECTION_TIMEOUT_MS, socketTimeout: SOCKET_TIMEOUT_MS },
-      ...(endpoint === undefined ? {} : { endpoint }),
       ...(accessKeyId === undefined || secretAccessKey === undefined
         ? {}
         : { credentials: { accessKeyId, secretAccessKey } }),
-    });
+    };
+    const at = (url: string | undefined): S3Client =>
+      new S3Client({ ...config, ...(url !== undefined && { endpoint: url }) });
+    this.#s3 = at(endpoint);
+    this.#signing = publicEndpoint === undefined ? this.#s3 : at(publicEndpoint);
   }
 
   async upload(key: string, signal: AbortSignal): Promise<ObjectUpload> {
@@ -160,7 +174,29 @@ export class S3ObjectClient implements ObjectClient {
     await mapStoreErrors(undefinedIfAbsent(() => this.#s3.send(command, { abortSignal: signal })));
   }
 
+  async link(key: string, { from, seconds }: LinkValidity, signal: AbortSignal): Promise<SignedLink> {
+    const sign = async (): Promise<SignedLink> => {
+      // Temporary credentials end, and with them what they signed.
+      const { expiration } = await this.#signing.config.credentials();
+      const left = expiration === undefined ? seconds : Math.floor((expiration.getTime() - from.getTime()) / 1000);
+      const expiresIn = Math.max(1, Math.min(seconds, left));
+      const command = new GetObjectCommand(this.#object(key));
+      const url = await getSignedUrl(this.#signing, command, { expiresIn, signingDate: from });
+      return { url, expirationTimeMs: from.getTime() + expiresIn * 1000 };
+    };
+    try {
+      return await untilCallerAborts(sign(), AbortSignal.any([signal, AbortSignal.timeout(SIGN_TIMEOUT_MS)]));
+    } catch (error) {
+      throw new QueryError(
+        'store-unavailable',
+        'the gateway has no credentials of S3 that sign links; see the log of the gateway',
+        { cause: error },
+      );
+    }
+  }
+
   async close(): Promise<void> {
+    this.#signing.destroy();
     this.#s3.destroy();
   }
 

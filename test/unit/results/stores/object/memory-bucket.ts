@@ -1,5 +1,7 @@
 import { QueryError } from '../../../../../src/results/errors.ts';
+import type { SignedLink } from '../../../../../src/results/result-store.ts';
 import type {
+  LinkValidity,
   ObjectClient,
   ObjectUpload,
   StoredObject,
@@ -64,6 +66,11 @@ export class MemoryBucket implements ObjectClient {
       const found = this.objects.get(key);
       if (found) yield { key, bytes: found.bytes.length, modifiedMs: found.modifiedMs };
     }
+  }
+
+  async link(key: string, { from, seconds }: LinkValidity): Promise<SignedLink> {
+    this.#call('link');
+    return { url: `mem://bucket/${key}?signed`, expirationTimeMs: from.getTime() + seconds * 1000 };
   }
 
   async delete(key: string): Promise<void> {
