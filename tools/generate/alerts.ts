@@ -234,6 +234,18 @@ const operationAlerts = [
     },
   },
   {
+    alert: 'OlapWardenAsyncQueriesWait',
+    expr: 'olap_warden_pagination_async_queries_waiting > 0',
+    for: '15m',
+    labels: { severity: 'warning', category: 'operations' },
+    annotations: {
+      summary: 'Asynchronous queries wait for a free place',
+      description:
+        'For 15 minutes this gateway has had more asynchronous queries than it runs at once. Check how long the queries run, and `olap.broker.pagination.async.max.running`.',
+      runbook_url: operationsRunbook('asynchronous-queries-wait'),
+    },
+  },
+  {
     alert: 'OlapWardenMetricsAbsent',
     // Without metrics no other alert fires.
     expr: 'absent(olap_warden_info)',

@@ -9,7 +9,7 @@ const MAX_BYTES = 32 * 1024 * 1024;
 
 export interface QueriesOfPeers {
   readonly lists: readonly (readonly QueryStatus[])[];
-  /** Whether a gateway did not respond. */
+  /** Whether a gateway did not respond, or not with all queries. */
   readonly isIncomplete: boolean;
 }
 
@@ -25,8 +25,9 @@ export async function queriesOfPeers(
   }
   const others = await peers.directory.current();
   const answers = await Promise.all(others.map((peer) => queriesOfPeer(request, peer, forwarding, signal)));
-  const lists = answers.filter((queries) => queries !== undefined);
-  return { lists, isIncomplete: lists.length < answers.length };
+  const found = answers.filter((answer) => answer !== undefined);
+  const isIncomplete = found.length < answers.length || found.some(({ incomplete }) => incomplete === true);
+  return { lists: found.map(({ queries }) => queries), isIncomplete };
 }
 
 async function queriesOfPeer(
@@ -34,7 +35,7 @@ async function queriesOfPeer(
   peer: Peer,
   { client }: Forwarding,
   signal: AbortSignal,
-): Promise<readonly QueryStatus[] | undefined> {
+): Promise<MyQueries | undefined> {
   try {
     const { status, body } = await client.forward(request, classOf(request.raw), peer, signal);
     const pieces: Uint8Array[] = [];
@@ -44,8 +45,8 @@ async function queriesOfPeer(
       if (status !== 200 || bytes > MAX_BYTES) return undefined;
       pieces.push(piece);
     }
-    const { queries } = JSON.parse(Buffer.concat(pieces).toString('utf8')) as Partial<MyQueries>;
-    return Array.isArray(queries) ? queries : undefined;
+    const answer = JSON.parse(Buffer.concat(pieces).toString('utf8')) as MyQueries;
+    return Array.isArray(answer.queries) ? answer : undefined;
   } catch (error) {
     if (signal.aborted) throw error;
     return undefined;

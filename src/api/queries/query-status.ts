@@ -15,6 +15,7 @@ export function queryStatus(status: RunStatus, { queries, settings }: StatusPart
   const { holder } = queries;
   const { pageSize, maxPageSize } = settings();
   const isReadable = status.state === 'done' && rowCount > 0;
+  const first = `offset=0&numRows=${Math.min(pageSize, maxPageSize)}`;
   const until = isActive(status) ? now : status.endTimeMs;
   return {
     ...shared,
@@ -22,7 +23,7 @@ export function queryStatus(status: RunStatus, { queries, settings }: StatusPart
     tables: tables.map(String),
     numRowsResultSet: rowCount,
     ...(until !== undefined && { elapsedMs: Math.max(0, until - status.submissionTimeMs) }),
-    ...(isReadable && { nextOffsetParams: `offset=0&numRows=${Math.min(pageSize, maxPageSize)}` }),
+    ...(isReadable && { nextOffsetParams: first, nextUrl: `/query/${status.requestId}/results?${first}` }),
     ...(holder !== undefined && { brokerHost: holder.host, brokerPort: holder.port }),
   };
 }

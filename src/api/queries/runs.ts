@@ -60,7 +60,9 @@ function oneQuery(app: FastifyInstance, options: QueryRunRoutes): void {
       if (holder !== undefined) return sendAnswer(reply, await holder.forward(request, classOf(request.raw), signal));
       const status = known(await runs.find(requestId, signal), requestId);
       requireStatus(request, status.owner);
-      return queryStatus(status, options, clock.now());
+      const shown = queryStatus(status, options, clock.now());
+      if (shown.nextUrl !== undefined) void reply.header('link', `<${shown.nextUrl}>; rel="next"`);
+      return shown;
     },
   );
   app.delete<{ Params: RequestIdParams }>(
@@ -115,8 +117,9 @@ function mine(app: FastifyInstance, options: QueryRunRoutes): void {
       const own = await queriesOf(owner, { limit, before }, options, signal);
       const now = clock.now();
       const ofPeers = await queriesOfPeers(request, peers, signal);
-      const shown = own.map((status) => queryStatus(status, options, now));
-      return { ...page([shown, ...ofPeers.lists], limit), ...(ofPeers.isIncomplete && { incomplete: true }) };
+      const shown = own.queries.map((status) => queryStatus(status, options, now));
+      const isIncomplete = own.isIncomplete || ofPeers.isIncomplete;
+      return { ...page([shown, ...ofPeers.lists], limit), ...(isIncomplete && { incomplete: true }) };
     },
   );
 }

@@ -300,6 +300,11 @@ export const QueryStatus = Type.Object(
     nextOffsetParams: Type.Optional(
       Type.String({ description: 'The query string of the first page; present when `done` and not empty.' }),
     ),
+    nextUrl: Type.Optional(
+      Type.String({
+        description: 'The first page, relative to the URL of the request; present when `done` and not empty.',
+      }),
+    ),
     cancelRequested: Type.Optional(
       Type.Boolean({ description: 'True while another gateway, which runs the query, was asked to cancel it.' }),
     ),
@@ -341,7 +346,10 @@ export const MyQueries = Type.Object(
     queries: Type.Array(QueryStatus, { description: 'Newest first.' }),
     nextParams: Type.Optional(Type.String({ description: 'The query string for the next ones; absent at the end.' })),
     incomplete: Type.Optional(
-      Type.Boolean({ description: 'True where a gateway with a store of its own did not respond.' }),
+      Type.Boolean({
+        description:
+          'True where a gateway with a store of its own did not respond, or where there are too many states to read all of them.',
+      }),
     ),
   },
   { $id: 'MyQueries' },

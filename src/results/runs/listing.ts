@@ -17,6 +17,13 @@ export interface ListingOptions {
   readonly clock: WallClock;
 }
 
+export interface OwnQueries {
+  /** At most `limit`; one more where there are more. */
+  readonly queries: RunStatus[];
+  /** Whether the store has too many states to read all of them. */
+  readonly isIncomplete: boolean;
+}
+
 /** The place of a query in the order of listings. */
 export function positionOf({ submissionTimeMs, requestId }: Pick<RunStatus, 'submissionTimeMs' | 'requestId'>): string {
   return `${submissionTimeMs}.${requestId}`;
@@ -25,7 +32,6 @@ export function positionOf({ submissionTimeMs, requestId }: Pick<RunStatus, 'sub
 /**
  * The queries of a caller in this gateway's store, newest first. Of the same query the result counts, then what this process knows, then its note.
  * @param owner SRN
- * @returns at most `limit`; one more where there are more
  * @throws {QueryError} store-unavailable
  */
 export async function queriesOf(
@@ -33,14 +39,16 @@ export async function queriesOf(
   range: ListingRange,
   { store, runs, clock }: ListingOptions,
   signal: AbortSignal,
-): Promise<RunStatus[]> {
+): Promise<OwnQueries> {
   const newest = new Newest<RunStatus>({ ...range, limit: range.limit + 1 });
-  for await (const status of runs.noted(signal)) if (status.owner === owner) newest.add(status);
+  let isIncomplete = false;
+  const noted = runs.noted(() => (isIncomplete = true), signal);
+  for await (const status of noted) if (status.owner === owner) newest.add(status);
   for (const status of runs.own()) if (status.owner === owner) newest.add(status);
   for await (const { record } of store.list(signal)) {
     if (record.owner === owner && record.expirationTimeMs > clock.now()) newest.add(statusOfRecord(record));
   }
-  return newest.sorted();
+  return { queries: newest.sorted(), isIncomplete };
 }
 
 /** Merges the listings of gateways. @returns at most `limit`; one more where there are more */

@@ -72,19 +72,24 @@ export class RunNotes {
   /**
    * Queries that this process does not know. Reads at most `MAX_LISTED` notes.
    * @param isOwn whether this process knows the query
+   * @param onLimit called where there are more notes
    * @throws {QueryError} store-unavailable
    */
-  async *list(isOwn: (requestId: string) => boolean, signal: AbortSignal): AsyncIterable<RunStatus> {
+  async *list(
+    isOwn: (requestId: string) => boolean,
+    onLimit: () => void,
+    signal: AbortSignal,
+  ): AsyncIterable<RunStatus> {
     let batch: string[] = [];
     let read = 0;
     for await (const requestId of this.#notes.list('run', signal)) {
       if (isOwn(requestId)) continue;
+      if (read >= MAX_LISTED) return onLimit();
       batch.push(requestId);
       if (batch.length < CONCURRENCY) continue;
       yield* await this.#readAll(batch, signal);
       read += batch.length;
       batch = [];
-      if (read >= MAX_LISTED) return;
     }
     yield* await this.#readAll(batch, signal);
   }

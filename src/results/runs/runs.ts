@@ -153,9 +153,14 @@ export class QueryRuns {
     }
   }
 
-  /** Queries of other processes that have no result, as noted in the store. @throws {QueryError} store-unavailable */
-  noted(signal: AbortSignal): AsyncIterable<RunStatus> {
-    return this.#notes.list((requestId) => this.#active.has(requestId) || this.#ended.has(requestId), signal);
+  /**
+   * Queries of other processes that have no result, as noted in the store.
+   * @param onLimit called where there are too many to read all of them
+   * @throws {QueryError} store-unavailable
+   */
+  noted(onLimit: () => void, signal: AbortSignal): AsyncIterable<RunStatus> {
+    const isOwn = (requestId: string): boolean => this.#active.has(requestId) || this.#ended.has(requestId);
+    return this.#notes.list(isOwn, onLimit, signal);
   }
 
   /** Ends all queries, which then have failed. */

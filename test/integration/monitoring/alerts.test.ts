@@ -421,12 +421,19 @@ describe('the alerts', () => {
       '0x5 1x20',
       '0x30',
     ],
-  ])('%s fires, and does not without the cause', async (alert, name, bad, good) => {
+    [
+      'OlapWardenAsyncQueriesWait',
+      `olap_warden_pagination_async_queries_waiting{${POD}}`,
+      '0x5 1x60',
+      '0x5 2x20 0x2 2x40',
+      '25m',
+    ],
+  ])('%s fires, and does not without the cause', async (alert, name, bad, good, time = '10m') => {
     const rule = named(alert);
     const labels = Object.fromEntries(
       [...name.matchAll(/(\w+)="(\w+)"/g)].map(([, key = '', value = '']) => [key, value]),
     );
-    const at = { alertname: alert, eval_time: '10m' };
+    const at = { alertname: alert, eval_time: time };
     const fires = [{ exp_labels: { ...rule.labels, ...labels }, exp_annotations: rule.annotations }];
     const output = await promtoolTest([
       {

@@ -133,6 +133,13 @@ const RESULT_STORE: Row = {
       expr: `sum(rate(olap_warden_pagination_scanned_bytes_total{${SCOPE}}[5m]))`,
       legend: 'scanned',
     }),
+    panel(
+      'Asynchronous queries that wait or run',
+      'short',
+      { expr: `sum(olap_warden_pagination_async_queries_waiting{${SCOPE}})`, legend: 'waiting' },
+      { expr: `sum(olap_warden_pagination_async_queries_running{${SCOPE}})`, legend: 'running' },
+    ),
+    panel('Ended asynchronous queries', 'ops', rateBy('olap_warden_pagination_async_queries_total', 'state')),
   ],
 };
 

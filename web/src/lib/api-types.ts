@@ -533,6 +533,7 @@ export type QueryStatus = {
   readonly bytes: number;
   readonly expirationTimeMs?: number;
   readonly nextOffsetParams?: string;
+  readonly nextUrl?: string;
   readonly cancelRequested?: boolean;
   readonly error?: {
     readonly status: number;

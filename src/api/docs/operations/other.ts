@@ -70,6 +70,7 @@ const STATUS = {
   bytes: 24,
   expirationTimeMs: 1_769_850_003_000,
   nextOffsetParams: 'offset=0&numRows=10000',
+  nextUrl: `/query/${REQUEST_ID}/results?offset=0&numRows=10000`,
 };
 const RUNNING = {
   requestId: REQUEST_ID,

@@ -120,9 +120,13 @@ describe('asynchronous queries', () => {
     expect(await status(requestId)).toMatchObject({
       numRowsResultSet: 30,
       nextOffsetParams: 'offset=0&numRows=10000',
+      nextUrl: `/query/${requestId}/results?offset=0&numRows=10000`,
       elapsedMs: expect.any(Number),
       expirationTimeMs: expect.any(Number),
     });
+    expect((await call(`/query/${requestId}`)).headers.get('link')).toBe(
+      `</query/${requestId}/results?offset=0&numRows=10000>; rel="next"`,
+    );
     const page = await call(`/query/${requestId}/results?offset=29`);
     expect(await page.text()).toContain(`"rows":[${rowTexts(30)[29]}]`);
   });

@@ -213,8 +213,25 @@ describe('asynchronous queries of gateways', () => {
       error: { status: 503, message: expect.stringContaining('ended or restarted') },
     });
     const options = { store: again, runs: after, clock };
-    expect(await queriesOf(OWNER, { limit: 10 }, options, SIGNAL)).toMatchObject([{ requestId, state: 'failed' }]);
-    expect(await queriesOf('srn2:user#bob', { limit: 10 }, options, SIGNAL)).toEqual([]);
+    expect(await queriesOf(OWNER, { limit: 10 }, options, SIGNAL)).toMatchObject({
+      queries: [{ requestId, state: 'failed' }],
+      isIncomplete: false,
+    });
+    expect(await queriesOf('srn2:user#bob', { limit: 10 }, options, SIGNAL)).toMatchObject({ queries: [] });
+  });
+
+  it('are listed as incomplete where the store has more than 5,000 states', async () => {
+    const store = shared('gateway-0');
+    const runs = runsOf(store, 'gateway-0', 'a');
+    let states = 5000;
+    store.notes.list = async function* list() {
+      for (let count = 0; count < states; count++) yield `${count}`;
+    };
+    store.notes.get = async () => undefined;
+    const listed = () => queriesOf(OWNER, { limit: 10 }, { store, runs, clock }, SIGNAL);
+    expect(await listed()).toEqual({ queries: [], isIncomplete: false });
+    states++;
+    expect(await listed()).toEqual({ queries: [], isIncomplete: true });
   });
 
   it('of one caller run in at most three quarters of the places', async () => {
