@@ -1,7 +1,8 @@
 import { newRunId, runningId, withoutRunning } from '../health/report.ts';
 import { nextRunAt } from '../health/schedule.ts';
 import { Backoff, type BackoffOptions } from '../platform/backoff.ts';
-import { REPORT_NAME, type Mute } from '../resources/cluster-health-report.ts';
+import { REPORT_NAME } from '../resources/cluster-health-report.ts';
+import type { Mute } from '../resources/health-mute.ts';
 import type { ClusterHealthReport } from '../resources/kinds.ts';
 import { API_VERSION } from '../resources/meta.ts';
 import { StoreError, type ResourceStore } from '../store/resource-store.ts';
