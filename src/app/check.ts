@@ -1,4 +1,6 @@
-import { REPORT_NAME, type Mute, type Severity } from '../resources/cluster-health-report.ts';
+import { REPORT_NAME } from '../resources/cluster-health-report.ts';
+import type { Severity } from '../resources/health-finding.ts';
+import type { Mute } from '../resources/health-mute.ts';
 import { readFile } from 'node:fs/promises';
 import { Registry } from 'prom-client';
 import { stringify } from 'yaml';

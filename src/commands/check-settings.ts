@@ -3,7 +3,8 @@ import { parseDocument } from 'yaml';
 import { CATALOGUE, findCheck, originOf } from '../health/catalogue.ts';
 import { muteProblems } from '../health/mutes.ts';
 import { resolveSettings, thresholdProblem, unknownCheck, type CheckSettings } from '../health/settings.ts';
-import type { ClusterHealthReportSpec, Mute } from '../resources/cluster-health-report.ts';
+import type { ClusterHealthReportSpec } from '../resources/cluster-health-report.ts';
+import type { Mute } from '../resources/health-mute.ts';
 import { API_VERSION } from '../resources/meta.ts';
 import { describeErrors, validateResource } from '../resources/validate.ts';
 

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { check, CHECK_EXIT, CHECK_FORMATS, type CheckContext, type CheckRequest } from '../app/check.ts';
 import { CATALOGUE } from '../health/catalogue.ts';
 import { PREBUILT_SNAPSHOT_PROPERTY } from '../health/check.ts';
-import { SEVERITIES } from '../resources/cluster-health-report.ts';
+import { SEVERITIES } from '../resources/health-finding.ts';
 import { parseInterval } from '../health/settings.ts';
 import { checkList, checkSettings } from './check-settings.ts';
 

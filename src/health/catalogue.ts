@@ -1,4 +1,4 @@
-import { SEVERITIES, type CheckOrigin } from '../resources/cluster-health-report.ts';
+import { SEVERITIES, type CheckOrigin } from '../resources/health-finding.ts';
 import { CHECKS } from './check-files.ts';
 import type { CheckDefinition } from './check.ts';
 

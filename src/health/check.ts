@@ -1,4 +1,4 @@
-import type { Finding, Severity } from '../resources/cluster-health-report.ts';
+import type { Finding, Severity } from '../resources/health-finding.ts';
 import type { ClusterSnapshot } from './snapshot.ts';
 
 /** What a check is about; the dashboard and the report group by it. */

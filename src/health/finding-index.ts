@@ -1,5 +1,5 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { SEVERITIES, type Finding } from '../resources/cluster-health-report.ts';
+import { SEVERITIES, type Finding } from '../resources/health-finding.ts';
 
 /** Limit of the encoded index, base64. The report must leave room for the rest of the status. */
 export const MAX_INDEX_LENGTH = 128 * 1024;

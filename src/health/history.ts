@@ -1,10 +1,10 @@
+import type { CheckStatus } from '../resources/health-finding.ts';
 import {
   MAX_TRANSITIONS,
-  type CheckStatus,
   type ClusterHealthReportStatus,
   type LastComplete,
   type Transition,
-} from '../resources/cluster-health-report.ts';
+} from '../resources/health-status.ts';
 
 /** State of a check after a run. */
 export type CheckState = Transition['to'];

@@ -1,10 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import {
-  REPORT_NAME,
-  SEVERITIES,
-  type ClusterHealthReportSpec,
-  type ClusterHealthReportStatus,
-} from '../resources/cluster-health-report.ts';
+import { REPORT_NAME, type ClusterHealthReportSpec } from '../resources/cluster-health-report.ts';
+import { SEVERITIES } from '../resources/health-finding.ts';
+import type { ClusterHealthReportStatus } from '../resources/health-status.ts';
 import { CATALOGUE } from './catalogue.ts';
 import { lastCompleteTime } from './history.ts';
 import { isMuted } from './mutes.ts';

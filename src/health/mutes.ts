@@ -1,12 +1,6 @@
 import { compileGlob, globMatches, type Glob } from '../platform/glob.ts';
-import {
-  isEveryEntity,
-  type CheckStatus,
-  type Finding,
-  type LastEvaluated,
-  type Mute,
-  type MuteCount,
-} from '../resources/cluster-health-report.ts';
+import type { CheckStatus, Finding, LastEvaluated } from '../resources/health-finding.ts';
+import { isEveryEntity, type Mute, type MuteCount } from '../resources/health-mute.ts';
 import { nearest } from '../resources/nearest.ts';
 import { CATALOGUE } from './catalogue.ts';
 import { MAX_FINDINGS, type CheckOutcome } from './check.ts';

@@ -1,4 +1,4 @@
-import type { CheckStatus, Finding, Severity } from '../resources/cluster-health-report.ts';
+import type { CheckStatus, Finding, Severity } from '../resources/health-finding.ts';
 import type { ClusterHealthReport } from '../resources/kinds.ts';
 import { API_VERSION } from '../resources/meta.ts';
 import { RUNBOOKS } from './alert-names.ts';

@@ -1,4 +1,4 @@
-import type { ClusterHealthReportStatus } from '../resources/cluster-health-report.ts';
+import type { ClusterHealthReportStatus } from '../resources/health-status.ts';
 import { isMuted } from './mutes.ts';
 import type { RunResult } from './run.ts';
 

@@ -4,7 +4,7 @@ import type { CheckResult } from './evaluation.ts';
 import { isMutedOutcome } from './mutes.ts';
 import type { RunResult } from './run.ts';
 import { countBySeverity, describeSeverities, severityOf } from './severity.ts';
-import type { FailBySeverity } from '../resources/cluster-health-report.ts';
+import type { FailBySeverity } from '../resources/health-status.ts';
 
 /** Findings of a check beyond this number are summarized as a count. */
 const MAX_SHOWN = 5;

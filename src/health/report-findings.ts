@@ -1,4 +1,4 @@
-import type { CheckStatus, Finding } from '../resources/cluster-health-report.ts';
+import type { CheckStatus, Finding } from '../resources/health-finding.ts';
 import { findCheck } from './catalogue.ts';
 import type { CheckOutcome } from './check.ts';
 import type { FindingIndex } from './finding-index.ts';

@@ -1,12 +1,6 @@
-import {
-  MAX_NAMED_ENTITIES,
-  type CheckStatus,
-  type ClusterHealthReportStatus,
-  type Finding,
-  type LastEvaluated,
-  type Mute,
-  type RunningRun,
-} from '../resources/cluster-health-report.ts';
+import { MAX_NAMED_ENTITIES, type CheckStatus, type Finding, type LastEvaluated } from '../resources/health-finding.ts';
+import type { Mute } from '../resources/health-mute.ts';
+import type { ClusterHealthReportStatus, RunningRun } from '../resources/health-status.ts';
 import type { Clock } from '../platform/clock.ts';
 import { originOf } from './catalogue.ts';
 import { MAX_FINDINGS } from './check.ts';

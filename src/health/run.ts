@@ -1,5 +1,5 @@
 import type { Clock } from '../platform/clock.ts';
-import type { RunningRun } from '../resources/cluster-health-report.ts';
+import type { RunningRun } from '../resources/health-status.ts';
 import type { Need } from './check.ts';
 import { segmentSize } from './checks/segment-size.ts';
 import { CheckEvaluator, type CheckResult } from './evaluation.ts';

@@ -1,11 +1,11 @@
 import {
   SEVERITIES,
   type CheckStatus,
-  type FailBySeverity,
   type Finding,
   type LastEvaluated,
   type Severity,
-} from '../resources/cluster-health-report.ts';
+} from '../resources/health-finding.ts';
+import type { FailBySeverity } from '../resources/health-status.ts';
 import { findCheck } from './catalogue.ts';
 import type { CheckOutcome } from './check.ts';
 

@@ -1,10 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type {
-  CheckStatus,
-  ClusterHealthReportStatus,
-  FailBySeverity,
-  Mute,
-} from '../resources/cluster-health-report.ts';
+import type { CheckStatus } from '../resources/health-finding.ts';
+import type { Mute } from '../resources/health-mute.ts';
+import type { ClusterHealthReportStatus, FailBySeverity } from '../resources/health-status.ts';
 import { updateConditions, type NewCondition } from '../resources/conditions.ts';
 import { activeMutes, isMuted, remuteCheck, type ActiveMute } from './mutes.ts';
 import { countBySeverity, describeSeverities } from './severity.ts';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { CheckStatus, ClusterHealthReportStatus, LastEvaluated } from '../resources/cluster-health-report.ts';
+import type { CheckStatus, LastEvaluated } from '../resources/health-finding.ts';
+import type { ClusterHealthReportStatus } from '../resources/health-status.ts';
 import { alertName, CRITICAL_NOT_EVALUATED, NOT_EVALUATED, NOT_EVALUATED_RUNS, RUNBOOKS } from './alert-names.ts';
 import { findCheck } from './catalogue.ts';
 import { isMuted } from './mutes.ts';

@@ -3,7 +3,9 @@ import { withMutes } from '../health/summary.ts';
 import type { BackoffOptions } from '../platform/backoff.ts';
 import type { Clock } from '../platform/clock.ts';
 import { retry } from '../platform/retry.ts';
-import type { ClusterHealthReportSpec, ClusterHealthReportStatus, Mute } from '../resources/cluster-health-report.ts';
+import type { ClusterHealthReportSpec } from '../resources/cluster-health-report.ts';
+import type { Mute } from '../resources/health-mute.ts';
+import type { ClusterHealthReportStatus } from '../resources/health-status.ts';
 import type { ClusterHealthReport } from '../resources/kinds.ts';
 import { conflictRetryAfterMs, StoreError, type ResourceStore } from '../store/resource-store.ts';
 

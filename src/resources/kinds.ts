@@ -1,8 +1,5 @@
-import {
-  clusterHealthReportKind,
-  type ClusterHealthReportSpec,
-  type ClusterHealthReportStatus,
-} from './cluster-health-report.ts';
+import { clusterHealthReportKind, type ClusterHealthReportSpec } from './cluster-health-report.ts';
+import type { ClusterHealthReportStatus } from './health-status.ts';
 import type { ObjectMeta } from './meta.ts';
 import { policyKind, type PolicySpec, type PolicyStatus } from './policy.ts';
 import { roleAssignmentKind, type RoleAssignmentSpec, type RoleAssignmentStatus } from './role-assignment.ts';

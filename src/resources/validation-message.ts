@@ -1,6 +1,7 @@
 import type { ErrorObject } from 'ajv';
 import { DURATION_EXAMPLE, DURATION_PATTERN } from '../platform/duration.ts';
-import { CHECK_GLOB_PATTERN, ENTITY_GLOB_PATTERN, MUTE_ID_PATTERN, SCHEDULE_PATTERN } from './cluster-health-report.ts';
+import { SCHEDULE_PATTERN } from './cluster-health-report.ts';
+import { CHECK_GLOB_PATTERN, ENTITY_GLOB_PATTERN, MUTE_ID_PATTERN } from './health-mute.ts';
 import { NAME_PATTERN } from './meta.ts';
 import { nearest } from './nearest.ts';
 import { ACTION_PATTERN, SRN_PATTERN } from './policy.ts';

@@ -1,4 +1,4 @@
-import type { Finding } from '../../src/resources/cluster-health-report.ts';
+import type { Finding } from '../../src/resources/health-finding.ts';
 import { MAX_FINDINGS, MAX_INDEXED_FINDINGS } from '../../src/health/check.ts';
 import { CATALOGUE } from '../../src/health/catalogue.ts';
 import type { CheckResult } from '../../src/health/evaluation.ts';

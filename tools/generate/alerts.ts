@@ -7,7 +7,7 @@ import {
   RUNBOOKS,
 } from '../../src/health/alert-names.ts';
 import { CATALOGUE } from '../../src/health/catalogue.ts';
-import type { Severity } from '../../src/resources/cluster-health-report.ts';
+import type { Severity } from '../../src/resources/health-finding.ts';
 import type { GeneratedFiles } from './generator.ts';
 
 const HEADER = '# Generated from src/health/checks/ and tools/generate/alerts.ts by `make generate`; do not edit.\n';

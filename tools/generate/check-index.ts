@@ -33,6 +33,7 @@ const TASK = `
 The alerts follow the runs of each report, whatever its \`spec.interval\` or \`spec.schedule\` is:
 
 - The alert of a check fires one minute after the run that found the fault if the alert is critical, and otherwise after 25 minutes, and it stays until a run finds the fault gone. With intervals of up to 20 minutes a second run confirms the fault in this time; with longer ones the alert follows a single run.
+- A check whose findings can have two severities has an alert for each, of which one fires: that of the worst finding that is not muted. When the worst finding changes, the other alert fires after its own time, so that a warning that remains of a critical fault fires 25 minutes after its end.
 - While a critical check fails, it is repeated alone, each minute or less often on a large cluster, so that the alert ends soon after the fault, also where the next run is due in a week.
 - \`OlapHealthReportStale\` compares with the time when the next run is due, so a weekly report is stale after a week and 40 minutes. The 40 minutes are the same for every schedule: they are for a change of the leader and for runs that wait for each other.
 - \`OlapHealthTaskFailing\` and the alerts about checks that could not be evaluated count runs. After a run that could not read the cluster the next ones follow after 30 seconds, 1, 2 and 5 minutes, and then by the schedule.

@@ -1,6 +1,8 @@
 import { decodeIndex, type FindingIndex } from '../../health/finding-index.ts';
 import { activeMutes, muteFindings } from '../../health/mutes.ts';
-import type { ClusterHealthReportStatus, Finding, Mute } from '../../resources/cluster-health-report.ts';
+import type { Finding } from '../../resources/health-finding.ts';
+import type { Mute } from '../../resources/health-mute.ts';
+import type { ClusterHealthReportStatus } from '../../resources/health-status.ts';
 import { HttpError } from '../server/errors.ts';
 import type { HealthCheckEntry, HealthQuery } from './schemas.ts';
 

@@ -1,5 +1,7 @@
 import { CATALOGUE, originOf } from '../../health/catalogue.ts';
-import type { CheckStatus, ClusterHealthReportStatus, Finding, Mute } from '../../resources/cluster-health-report.ts';
+import type { CheckStatus, Finding } from '../../resources/health-finding.ts';
+import type { Mute } from '../../resources/health-mute.ts';
+import type { ClusterHealthReportStatus } from '../../resources/health-status.ts';
 import { isMuted } from '../../health/mutes.ts';
 import { countBySeverity, isAtLeast } from '../../health/severity.ts';
 import { asksForEntity, indexOf, isSameTable, withAllFindings } from './indexed-findings.ts';

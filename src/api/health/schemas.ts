@@ -2,16 +2,13 @@ import { Type, type Static } from 'typebox';
 import {
   CHECK_ORIGINS,
   CheckStatus,
-  FailBySeverity,
   Finding,
-  LastComplete,
-  Mute,
   ORIGIN_MEANING,
-  RunningRun,
   SEVERITIES,
   SEVERITY_MEANING,
-  Transition,
-} from '../../resources/cluster-health-report.ts';
+} from '../../resources/health-finding.ts';
+import { Mute } from '../../resources/health-mute.ts';
+import { FailBySeverity, LastComplete, RunningRun, Transition } from '../../resources/health-status.ts';
 import { StringEnum } from '../../resources/schema.ts';
 
 const Category = StringEnum(

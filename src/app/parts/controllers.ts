@@ -16,7 +16,7 @@ import { credentialFromFile } from '../../pinot/credential.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { kubernetesOpenReports } from '../../kubernetes/open-reports.ts';
 import type { KubernetesTransport } from '../../kubernetes/transport.ts';
-import type { Mute } from '../../resources/cluster-health-report.ts';
+import type { Mute } from '../../resources/health-mute.ts';
 import type { ClusterHealthReport } from '../../resources/kinds.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import type { Boot } from './boot.ts';

@@ -8,7 +8,7 @@ import type { WebhookPayload } from '../../../src/health/webhook-payload.ts';
 import { HealthWebhook } from '../../../src/operator/health-webhook.ts';
 import { loopTask } from '../../../src/operator/operator.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
-import type { ClusterHealthReportStatus } from '../../../src/resources/cluster-health-report.ts';
+import type { ClusterHealthReportStatus } from '../../../src/resources/health-status.ts';
 import { clusterHealthReport } from '../../builders/resources.ts';
 import { sharedControlPlane, type ControlPlaneClient } from '../../support/control-plane.ts';
 import { eventually, runOperator, type RunningOperator } from '../../support/operator.ts';

@@ -5,7 +5,7 @@ import { kubernetesOpenReports } from '../../../src/kubernetes/open-reports.ts';
 import { OpenReportWriter } from '../../../src/operator/open-report-writer.ts';
 import { loopTask } from '../../../src/operator/operator.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
-import type { ClusterHealthReportStatus } from '../../../src/resources/cluster-health-report.ts';
+import type { ClusterHealthReportStatus } from '../../../src/resources/health-status.ts';
 import type { ObjectMeta } from '../../../src/resources/meta.ts';
 import { clusterHealthReport } from '../../builders/resources.ts';
 import { installed } from '../../../tools/pinot/jvm.ts';

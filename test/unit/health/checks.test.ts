@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { MAX_CHECKS, SEVERITIES } from '../../../src/resources/cluster-health-report.ts';
+import { MAX_CHECKS, SEVERITIES } from '../../../src/resources/health-finding.ts';
 import { CATALOGUE, findCheck, originOf } from '../../../src/health/catalogue.ts';
 import { MAX_FINDINGS, MAX_INDEXED_FINDINGS } from '../../../src/health/check.ts';
 import { readFailed, type ClusterSnapshot } from '../../../src/health/snapshot.ts';

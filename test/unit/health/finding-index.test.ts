@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { decodeIndex, encodeIndex, MAX_INDEX_LENGTH, type FindingIndex } from '../../../src/health/finding-index.ts';
-import type { Finding } from '../../../src/resources/cluster-health-report.ts';
+import type { Finding } from '../../../src/resources/health-finding.ts';
 
 /** A text that cannot be compressed well. */
 const hash = (i: number): string => createHash('sha256').update(String(i)).digest('base64');

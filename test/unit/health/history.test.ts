@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { lastCompleteTime } from '../../../src/health/history.ts';
 import { buildStatus } from '../../../src/health/report.ts';
 import type { CheckResult } from '../../../src/health/evaluation.ts';
-import { MAX_TRANSITIONS, type ClusterHealthReportStatus } from '../../../src/resources/cluster-health-report.ts';
+import { MAX_TRANSITIONS, type ClusterHealthReportStatus } from '../../../src/resources/health-status.ts';
 import { checkResult, runResult } from '../../builders/health-run.ts';
 
 const NAME = 'REPLICATION_CHECK';

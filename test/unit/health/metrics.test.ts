@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';
 import { healthMetrics, type ReportedHealth } from '../../../src/health/metrics.ts';
 import { buildStatus } from '../../../src/health/report.ts';
-import type { ClusterHealthReportStatus, Finding, Mute } from '../../../src/resources/cluster-health-report.ts';
+import type { Finding } from '../../../src/resources/health-finding.ts';
+import type { Mute } from '../../../src/resources/health-mute.ts';
+import type { ClusterHealthReportStatus } from '../../../src/resources/health-status.ts';
 import { checkResult, runResult } from '../../builders/health-run.ts';
 
 const now = Date.parse('2026-11-21T10:00:05Z');

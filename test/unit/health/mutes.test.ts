@@ -10,7 +10,8 @@ import {
 import { buildStatus, MAX_STATUS_BYTES } from '../../../src/health/report.ts';
 import { withMutes } from '../../../src/health/summary.ts';
 import type { CheckResult } from '../../../src/health/evaluation.ts';
-import { MAX_MUTES, type ClusterHealthReportStatus, type Mute } from '../../../src/resources/cluster-health-report.ts';
+import { MAX_MUTES, type Mute } from '../../../src/resources/health-mute.ts';
+import type { ClusterHealthReportStatus } from '../../../src/resources/health-status.ts';
 import { validateResource } from '../../../src/resources/validate.ts';
 import { MAX_INDEXED_FINDINGS } from '../../../src/health/check.ts';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';

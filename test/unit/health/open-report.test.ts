@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { openReport } from '../../../src/health/open-report.ts';
 import { buildStatus } from '../../../src/health/report.ts';
-import { MAX_CHECKS, type CheckStatus } from '../../../src/resources/cluster-health-report.ts';
+import { MAX_CHECKS, type CheckStatus } from '../../../src/resources/health-finding.ts';
 import { checkResult, runResult } from '../../builders/health-run.ts';
 import { clusterHealthReport } from '../../builders/resources.ts';
 

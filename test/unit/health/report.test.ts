@@ -4,7 +4,7 @@ import { changedChecks } from '../../../src/health/history.ts';
 import { decodeIndex } from '../../../src/health/finding-index.ts';
 import type { CheckResult } from '../../../src/health/evaluation.ts';
 import type { RunResult } from '../../../src/health/run.ts';
-import type { ClusterHealthReportStatus } from '../../../src/resources/cluster-health-report.ts';
+import type { ClusterHealthReportStatus } from '../../../src/resources/health-status.ts';
 import { validateResource } from '../../../src/resources/validate.ts';
 import { checkResult, runResult } from '../../builders/health-run.ts';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';

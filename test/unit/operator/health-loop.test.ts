@@ -11,8 +11,8 @@ import {
   MAX_REPORTS,
   REPORT_NAME,
   type ClusterHealthReportSpec,
-  type Mute,
 } from '../../../src/resources/cluster-health-report.ts';
+import type { Mute } from '../../../src/resources/health-mute.ts';
 import { ANNOTATIONS } from '../../../src/resources/meta.ts';
 import { readFailed, readOk, type ClusterSnapshot, type TableSnapshot } from '../../../src/health/snapshot.ts';
 import { clusterHealthReport, withMeta } from '../../builders/resources.ts';

@@ -1,4 +1,4 @@
-import { MUTE_ID_PATTERN } from '../../../resources/cluster-health-report.ts';
+import { MUTE_ID_PATTERN } from '../../../resources/health-mute.ts';
 import { NAME_PATTERN } from '../../../resources/meta.ts';
 import { ACTION_PATTERN, SRN_PATTERN } from '../../../resources/policy.ts';
 import type { DocsByOperation, OperationDocs } from './operation-docs.ts';

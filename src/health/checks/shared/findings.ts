@@ -1,4 +1,4 @@
-import { SEVERITIES, type Finding, type Severity } from '../../../resources/cluster-health-report.ts';
+import { SEVERITIES, type Finding, type Severity } from '../../../resources/health-finding.ts';
 import { MAX_FINDINGS, MAX_INDEXED_FINDINGS, type CheckOutcome } from '../../check.ts';
 import { rounded } from '../../numbers.ts';
 import type { ClusterSnapshot, Instance, Read, Sample, TableSnapshot } from '../../snapshot.ts';

@@ -9,7 +9,7 @@ import { healthMetrics } from '../../../../src/health/metrics.ts';
 import { buildStatus } from '../../../../src/health/report.ts';
 import { withMutes } from '../../../../src/health/summary.ts';
 import { firingAlerts } from '../../../../src/health/webhook-payload.ts';
-import type { ClusterHealthReportStatus } from '../../../../src/resources/cluster-health-report.ts';
+import type { ClusterHealthReportStatus } from '../../../../src/resources/health-status.ts';
 import { checkResult, runResult } from '../../../builders/health-run.ts';
 
 // The status that an earlier version left is read until the first run of this one, by the operator and by the gateway.

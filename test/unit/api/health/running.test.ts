@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runningId, withoutRunning, withRunning } from '../../../../src/health/report.ts';
 import { clusterHealth } from '../../../../src/api/health/report.ts';
-import type { ClusterHealthReportStatus } from '../../../../src/resources/cluster-health-report.ts';
+import type { ClusterHealthReportStatus } from '../../../../src/resources/health-status.ts';
 
 const REPORT: ClusterHealthReportStatus = {
   lastRunTime: '2026-11-01T11:00:00.000Z',
