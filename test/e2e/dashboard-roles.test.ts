@@ -1,6 +1,6 @@
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { signIn, startBrowser, visit } from '../support/browser.ts';
+import { Clicks, signIn, startBrowser, visit } from '../support/browser.ts';
 import { startStandalone, type Standalone } from '../support/service.ts';
 
 const RBAC = '/api/v1/rbac-manager';
@@ -132,20 +132,6 @@ describe('the header', () => {
 });
 
 describe('the form that grants access', () => {
-  /** Presses a control as a user does, and counts it. */
-  class Clicks {
-    count = 0;
-    async on(target: Locator): Promise<void> {
-      this.count++;
-      await target.click();
-    }
-    /** Opening a list and choosing are two clicks. */
-    async select(target: Locator, value: string): Promise<void> {
-      this.count += 2;
-      await target.selectOption(value);
-    }
-  }
-
   it('lets a group read a table until Friday, with a token for its app, in at most 8 clicks', async () => {
     const { page, problems } = await visit(browser, gateway.url, '/ui/access');
     await page.route(/\/tables$/, (route) => route.fulfill({ json: { tables: ['customers', 'orders'] } }));

@@ -74,3 +74,19 @@ export async function typeInto(editor: Locator, text: string): Promise<void> {
   await editor.press('ControlOrMeta+a');
   await editor.page().keyboard.insertText(text);
 }
+
+/** Presses controls as a user does, and counts the presses. */
+export class Clicks {
+  count = 0;
+
+  async on(target: Locator): Promise<void> {
+    this.count++;
+    await target.click();
+  }
+
+  /** Opening a list and choosing are two clicks. */
+  async select(target: Locator, value: string): Promise<void> {
+    this.count += 2;
+    await target.selectOption(value);
+  }
+}
