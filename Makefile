@@ -127,14 +127,15 @@ bench: deps ## run the benchmarks, also of comparable programs (ONLY=decisions,â
 	@$(NODE) && ONLY=$(ONLY) FULL=$(FULL) QUICK=$(QUICK) PROFILE=$(PROFILE) BENCH_CONTROLLER=$(BENCH_CONTROLLER) exec node bench/main.ts
 
 IMAGE ?= ghcr.io/olap-warden/olap-warden:$(shell sed -n 's/.*"version": "\(.*\)".*/\1/p' package.json)
-image: deps ## build the container image (IMAGE=name:tag) with docker, podman or buildah, otherwise as build/image.tar
+ARCHITECTURES ?= amd64,arm64
+image: deps ## build the container image (IMAGE=name:tag) with docker, podman or buildah, otherwise for ARCHITECTURES=amd64,arm64 as build/image.tar
 	@for tool in docker podman buildah; do \
 	  if $$tool info >/dev/null 2>&1; then exec $$tool build -f Containerfile -t $(IMAGE) .; fi; \
 	done; \
-	mkdir -p build && $(NODE) && node web/build.ts && exec node tools/image/oci-archive.ts build/image.tar $(IMAGE)
+	mkdir -p build && $(NODE) && node web/build.ts && exec node tools/image/oci-archive.ts build/image.tar $(IMAGE) $(ARCHITECTURES)
 
 release: deps web ## set VERSION=, commit and tag it, and write its files to build/release (SIGNING_KEY=file, ARCHITECTURES=amd64,arm64)
-	@$(NODE) && exec node tools/release/release.ts $(VERSION)
+	@$(NODE) && ARCHITECTURES=$(ARCHITECTURES) exec node tools/release/release.ts $(VERSION)
 
 ##@ Kubernetes (cluster of the current kubectl context, namespace olap)
 .PHONY: manifests install deploy undeploy

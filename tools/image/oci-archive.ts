@@ -123,7 +123,12 @@ if (out === undefined || name === undefined || !name.includes(':')) {
   process.stderr.write('usage: node tools/image/oci-archive.ts OUT.tar NAME:TAG [amd64,arm64]\n');
   process.exitCode = 2;
 } else {
-  const digest = await pack(out, name, architecturesOf(names));
-  const { size } = await stat(out);
-  process.stdout.write(`${out} ${name} ${digest} ${Math.round(size / 1_048_576)} MB\n`);
+  try {
+    const digest = await pack(out, name, architecturesOf(names));
+    const { size } = await stat(out);
+    process.stdout.write(`${out} ${name} ${digest} ${Math.round(size / 1_048_576)} MB\n`);
+  } catch (error) {
+    process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+  }
 }

@@ -80,7 +80,12 @@ async function putForeignNode(folder: string, { node, oci, loader, triplet }: Ar
       ...['-o', 'APT::Sandbox::User=root'],
     ];
     const limits = { cwd: work, timeout: DOWNLOAD_LIMIT_MS, maxBuffer: MAX_OUTPUT_BYTES };
-    await run('apt-get', [...apt, 'update', '-q'], limits);
+    await run('apt-get', [...apt, 'update', '-q'], limits).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+      throw new Error(`the image for ${oci} requires Debian's \`apt-get\`; ARCHITECTURES selects others`, {
+        cause: error,
+      });
+    });
     await run('apt-get', [...apt, 'download', '-q', ...LIBRARY_PACKAGES], limits);
     const unpacked = join(work, 'unpacked');
     for (const file of await readdir(work)) {

@@ -3,16 +3,15 @@ import { API_VERSION } from '../../resources/meta.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import type { Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
-import { expiryOf, sameSubject } from '../subjects.ts';
-import { AssignedSubjects, type Spec } from './assigned-subjects.ts';
+import { expiryOf } from '../subjects.ts';
+import { AssignedSubjects } from './assigned-subjects.ts';
 import type { AssignmentList } from './assignment-list.ts';
 import { assignmentName } from './assignment-name.ts';
-import { keepsChanging, notFound, type ResourceEditor } from './editor.ts';
-import { isStoreError, ManagerError } from '../errors.ts';
+import { AssignmentWriter } from './assignment-writer.ts';
+import { notFound, type ResourceEditor } from './editor.ts';
+import { ManagerError } from '../errors.ts';
 import { WorkSlices } from '../../platform/work-slices.ts';
-import { StoreError } from '../../store/resource-store.ts';
 import { SYSTEM_ADMIN } from '../policy/predefined.ts';
-import type { Administrators } from './administrators.ts';
 import { deniesOfAssignment } from './deny-changes.ts';
 import type { DenyGuard, DenyingChange } from './deny-guard.ts';
 import type { EscalationGuard } from './escalation.ts';
@@ -30,9 +29,9 @@ export class AssignmentManager {
   readonly #directory: Directory;
   readonly #subjects: AssignedSubjects;
   readonly #list: AssignmentList;
+  readonly #writer: AssignmentWriter;
   readonly #escalation: EscalationGuard;
   readonly #denies: DenyGuard;
-  readonly #administrators: Administrators;
 
   constructor(editor: ResourceEditor, directory: Directory, list: AssignmentList, guards: Guards) {
     const { escalation, denies, administrators } = guards;
@@ -41,8 +40,8 @@ export class AssignmentManager {
     this.#list = list;
     this.#escalation = escalation;
     this.#denies = denies;
-    this.#administrators = administrators;
     this.#subjects = new AssignedSubjects(directory);
+    this.#writer = new AssignmentWriter(editor, { subjects: this.#subjects, list, administrators });
   }
 
   /**
@@ -61,7 +60,7 @@ export class AssignmentManager {
       await this.#denies.confirm(caller, this.#deniesOf(role, subject));
       return view;
     } catch (error) {
-      await this.#undo(caller, role, subject, existing);
+      await this.#writer.undo(caller, role, subject, existing);
       throw error;
     }
   }
@@ -120,7 +119,7 @@ export class AssignmentManager {
   ): Promise<AssignmentView> {
     const { role, uid, subject, existing } = options;
     if (existing.length > 0) {
-      const renewed = await this.#renew(caller, existing, subject);
+      const renewed = await this.#writer.renew(caller, existing, subject);
       if (await confirmTarget(this.#editor, 'Role', role, uid)) return renewed;
       throw notFound('Role', role);
     }
@@ -131,23 +130,11 @@ export class AssignmentManager {
       metadata: this.#editor.newMetadata(name, caller),
       spec: { role, subjects: [subject] },
     };
-    const made = await this.#createOrJoin(caller, object, subject);
+    const made = await this.#writer.createOrJoin(caller, object, subject);
     const problem = await this.#missingReference(role, uid, subject);
     if (problem === undefined) return this.#list.view(subject, made);
-    await this.#removeSubject(caller, name, subject);
+    await this.#writer.remove(caller, name, subject);
     throw problem;
-  }
-
-  /** Reverts an assignment that was just written. */
-  async #undo(caller: Principal, role: string, subject: Subject, before: readonly RoleAssignment[]): Promise<void> {
-    if (before.length === 0) await this.#removeSubject(caller, assignmentName(role, subject), subject);
-    for (const { metadata, spec } of before) {
-      const old = spec.subjects.find((other) => sameSubject(this.#subjects.canonical(other), subject));
-      const { type, name } = subject;
-      const restored = { type, name, ...(old?.expiresAt === undefined ? {} : { expiresAt: old.expiresAt }) };
-      const renew = (current: Spec): Spec => this.#subjects.renewed(current, restored);
-      await this.#editor.edit('RoleAssignment', metadata.name, caller, renew, { replaces: 'nothing' });
-    }
   }
 
   /** Whether the role or the service token of an assignment that was just written has been deleted meanwhile. */
@@ -165,7 +152,7 @@ export class AssignmentManager {
     const assignments = this.#find(role, subject);
     if (assignments.length === 0) this.#editor.mustGet('Role', role);
     else await this.#escalation.requireMayUnassign(caller, role);
-    for (const assignment of assignments) await this.#removeSubject(caller, assignment.metadata.name, subject);
+    for (const assignment of assignments) await this.#writer.remove(caller, assignment.metadata.name, subject);
     return this.#list.view(subject, assignments[0]);
   }
 
@@ -197,7 +184,7 @@ export class AssignmentManager {
     const named = assignments.filter(({ spec }) => this.#subjects.has(spec, subject));
     const denying = named.filter(({ spec }) => this.#mayDeny(spec.role));
     const allowing = named.filter((assignment) => !denying.includes(assignment));
-    for (const { metadata } of [...allowing, ...denying]) await this.#removeSubject(caller, metadata.name, subject);
+    for (const { metadata } of [...allowing, ...denying]) await this.#writer.remove(caller, metadata.name, subject);
   }
 
   #mayDeny(role: string): boolean {
@@ -208,84 +195,6 @@ export class AssignmentManager {
   /** Whether one of the assignments gives the subject its role for longer than the subject's expiry. */
   #endsEarlier(existing: readonly RoleAssignment[], subject: Subject): boolean {
     return existing.some(({ spec }) => this.#subjects.hasForLonger(spec, subject));
-  }
-
-  /** Sets the expiry of the subject in all assignments that name it, because the last of these times counts. */
-  async #renew(caller: Principal, existing: readonly RoleAssignment[], subject: Subject): Promise<AssignmentView> {
-    const written: RoleAssignment[] = [];
-    for (const { metadata, spec } of existing) {
-      const endsEarlier = this.#subjects.hasForLonger(spec, subject);
-      const renew = (old: Spec): Spec => {
-        // The right to remove the assignment was not checked, because the view did not show the later expiry.
-        if (!endsEarlier && this.#subjects.hasForLonger(old, subject))
-          throw keepsChanging('RoleAssignment', metadata.name);
-        return this.#subjects.renewed(old, subject);
-      };
-      try {
-        const made =
-          spec.role === SYSTEM_ADMIN && endsEarlier
-            ? await this.#administrators.takeAway(caller, metadata.name, subject, renew)
-            : await this.#editor.edit('RoleAssignment', metadata.name, caller, renew, { replaces: 'nothing' });
-        if (made) written.push(made);
-      } catch (error) {
-        // Deleted meanwhile: the result is that of this request followed by the deletion.
-        if (!isStoreError(error, 'not-found')) throw error;
-      }
-    }
-    return this.#list.view(subject, written[0] ?? existing[0]);
-  }
-
-  async #createOrJoin(caller: Principal, object: RoleAssignment, subject: Subject): Promise<RoleAssignment> {
-    try {
-      return await this.#editor.store.create('RoleAssignment', object);
-    } catch (error) {
-      if (!isStoreError(error, 'already-exists')) throw error;
-    }
-    // Created concurrently by another gateway, or by kubectl under this name with other subjects.
-    const { name } = object.metadata;
-    const join = (spec: Spec): Spec => {
-      if (spec.role !== object.spec.role) {
-        throw new ManagerError('conflict', `role assignment \`${name}\` exists already, for role \`${spec.role}\``);
-      }
-      // The right to remove the assignment was not checked, because the view did not show the later expiry.
-      if (this.#subjects.hasForLonger(spec, subject)) throw keepsChanging('RoleAssignment', name);
-      return this.#subjects.has(spec, subject)
-        ? this.#subjects.renewed(spec, subject)
-        : { ...spec, subjects: [...spec.subjects, subject] };
-    };
-    try {
-      return await this.#editor.edit('RoleAssignment', name, caller, join, { replaces: 'nothing' });
-    } catch (error) {
-      if (!isStoreError(error, 'not-found')) throw error;
-    }
-    return this.#editor.store.create('RoleAssignment', object);
-  }
-
-  /** Removes the subject, and the object with its last subject. */
-  async #removeSubject(caller: Principal, name: string, subject: Subject): Promise<void> {
-    const others = (spec: Spec): Subject[] => this.#subjects.others(spec, subject);
-    const { store } = this.#editor;
-    const remove = async (): Promise<void> => {
-      const current = store.get('RoleAssignment', name) ?? (await store.read('RoleAssignment', name));
-      if (!current || !this.#subjects.has(current.spec, subject)) return;
-      if (current.spec.role === SYSTEM_ADMIN) {
-        await this.#administrators.takeAway(caller, name, subject, (spec) => {
-          return this.#subjects.has(spec, subject) ? { ...spec, subjects: others(spec) } : spec;
-        });
-      } else if (others(current.spec).length > 0) {
-        const change = (spec: Spec): Spec => withSubjects(spec, others(spec));
-        await this.#editor.edit('RoleAssignment', name, caller, change, { replaces: 'nothing' });
-      } else {
-        await this.#editor.remove('RoleAssignment', name, ({ spec }) => {
-          if (others(spec).length > 0) throw new SubjectsChanged();
-        });
-      }
-    };
-    try {
-      await this.#editor.retryConflicts(keepsChanging('RoleAssignment', name), () => remove().catch(retryable));
-    } catch (error) {
-      if (!isStoreError(error, 'not-found')) throw error;
-    }
   }
 
   #assignmentsOf(role: string): RoleAssignment[] {
@@ -302,24 +211,6 @@ export class AssignmentManager {
   }
 }
 
-/** A subject was added while the last one was being removed, or the other subjects were removed. Ends the edit; the removal starts again. */
-class SubjectsChanged extends ManagerError {
-  constructor() {
-    super('conflict', 'the subjects of the role assignment have changed');
-  }
-}
-
-/** A ManagerError is final for the editor, see retryConflicts(). */
-function retryable(error: unknown): never {
-  throw error instanceof SubjectsChanged ? new StoreError('conflict', error.message) : error;
-}
-
 function noSuchToken(name: string): ManagerError {
   return new ManagerError('invalid', `\`subject\`: there is no service token with the access key \`${name}\``);
-}
-
-function withSubjects(spec: Spec, subjects: Subject[]): Spec {
-  if (subjects.length === spec.subjects.length) return spec;
-  if (subjects.length === 0) throw new SubjectsChanged();
-  return { ...spec, subjects };
 }
