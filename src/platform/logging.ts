@@ -11,6 +11,13 @@ const REDACTED_PATHS = SECRET_FIELDS.flatMap((field) => {
   return [key.replace(/^\./, ''), `*${key}`, `*.*${key}`];
 });
 
+/** Characters that JSON leaves as they are, and that some terminals and programs take for commands or line ends. */
+const UNESCAPED = /[\u007f-\u009f\u2028\u2029]/g;
+const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/** One record without credentials, in which the texts of callers are harmless to the terminal of a reader. */
+const harmless = (record: string): string => withoutCredentials(record).replace(UNESCAPED, escaped);
+
 /** JSON lines on stdout, with named levels and ISO 8601 times. Values that look like a credential are removed. */
 export function createLogger(level: LogLevel, destination?: DestinationStream): Logger {
   return pino(
@@ -20,7 +27,7 @@ export function createLogger(level: LogLevel, destination?: DestinationStream): 
       base: null,
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: REDACTED_PATHS, censor: '[redacted]' },
-      hooks: { streamWrite: withoutCredentials },
+      hooks: { streamWrite: harmless },
     },
     destination,
   );

@@ -214,3 +214,63 @@ describe('a gateway with results in a folder serves only complete results while'
     }
   });
 });
+
+describe('a gateway that reads results of another one serves only complete results while', () => {
+  let holder: GatewayProcess;
+  let peerPath: FaultyProxy;
+  const properties = (name: string): string[] => [
+    'olap.broker.pagination.protocol=file',
+    `olap.broker.pagination.file.data.dir=${join(folder, name)}`,
+  ];
+  beforeAll(async () => {
+    holder = await GatewayProcess.start({
+      controllers: engine.url,
+      flags: { 'broker-id': 'holder', 'advertise-host': '127.0.0.1' },
+      properties: properties('holder'),
+    });
+    peerPath = await FaultyProxy.start(`http://127.0.0.1:${holder.port}`);
+  });
+  afterAll(async () => {
+    await peerPath?.close();
+    await holder?.stop();
+  });
+
+  it.each([
+    ['the other gateway resets all connections', 'reset', [200, 502, 503, 504]],
+    ['the other gateway does not respond', 'silent', [200, 502, 503, 504]],
+    // A page that has begun cannot become an error: its connection is aborted.
+    ['responses of the other gateway end early', 'half-answer', [200, 502, 503, 504, 'closed']],
+  ] as const)('%s', async (name, fault, allowed) => {
+    const reader = await GatewayProcess.start({
+      controllers: engine.url,
+      flags: { 'broker-id': 'reader', peers: `127.0.0.1:${new URL(peerPath.url).port}` },
+      properties: properties(name),
+      tokensOf: holder,
+    });
+    gateway = reader;
+    const { requestId } = await accepted(() => submit(holder));
+    // The reader has found the holder.
+    await accepted(() => page(reader, requestId, 0));
+    let offset = 0;
+    const pages = new Client(async () => {
+      const outcome = await page(reader, requestId, offset);
+      check(outcome, offset, PAGE_ROWS);
+      offset = (offset + PAGE_ROWS) % ROW_COUNT;
+      return outcome;
+    }, 50);
+    // What the reader stores itself does not depend on the other one.
+    const submissions = new Client(() => submit(reader), 50);
+    peerPath.set(fault);
+    await delay(FAULT_MS);
+    peerPath.set('none');
+    const endedAt = performance.now();
+    await expect.poll(() => pages.lastGoodAt >= endedAt, { timeout: WAIT_LIMIT_MS, interval: 20 }).toBe(true);
+    const recoveredMs = performance.now() - endedAt;
+    const [read, submitted] = [await pages.stop(), await submissions.stop()];
+    const seen = `submissions ${statuses(submitted)}; pages ${statuses(read)}`;
+    figures.add({ fault: name, seen, longest: longest([...submitted, ...read]), recoveredMs });
+    expect(submitted.filter(({ status }) => status !== 200)).toEqual([]);
+    const unexpected = read.filter(({ status }) => !(allowed as readonly unknown[]).includes(status));
+    expect(unexpected.map(({ status, text }) => `${status} ${text}`)).toEqual([]);
+  });
+});

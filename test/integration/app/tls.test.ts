@@ -3,7 +3,7 @@ import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect } from 'node:tls';
+import { connect, type ConnectionOptions } from 'node:tls';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Pki } from '../../support/kubernetes/pki.ts';
 import { startStandalone, type Standalone } from '../../support/service.ts';
@@ -59,4 +59,36 @@ it('serves HTTPS and applies a renewed certificate without a restart', async () 
   expect(await served()).toBe('first');
   await install('second');
   await expect.poll(served, { interval: 250 }).toBe('second');
+});
+
+/** The protocol of a handshake with these options; the error where the server refuses it. */
+async function handshake(options: ConnectionOptions): Promise<string> {
+  const socket = connect({ host: '127.0.0.1', port: port(), ca, ...options });
+  try {
+    await once(socket, 'secureConnect');
+    return `${socket.getProtocol()} ${socket.getCipher().name}`;
+  } catch (error) {
+    return `refused: ${(error as NodeJS.ErrnoException).code}`;
+  } finally {
+    socket.destroy();
+  }
+}
+
+it.each(['TLSv1', 'TLSv1.1'] as const)('refuses %s', async (version) => {
+  // OpenSSL's own client needs this level to offer such a version at all.
+  const weak = { minVersion: version, maxVersion: version, ciphers: 'ALL:@SECLEVEL=0' } as const;
+  expect(await handshake(weak)).toMatch(/^refused: ERR_SSL_(?:TLSV1_ALERT_PROTOCOL_VERSION|.*PROTOCOL_VERSION)/);
+});
+
+it.each(['NULL', 'aNULL', 'RC4', '3DES', 'EXPORT', 'MD5'])('has no cipher of the weak class %s', async (ciphers) => {
+  // A class that this OpenSSL does not have at all cannot be offered by it, nor used by the server.
+  const offered = await handshake({ maxVersion: 'TLSv1.2', ciphers: `${ciphers}:@SECLEVEL=0` }).catch(
+    () => 'refused: not in OpenSSL',
+  );
+  expect(offered).toMatch(/^refused/);
+});
+
+it('accepts TLS 1.2 and 1.3, with forward secrecy', async () => {
+  expect(await handshake({ maxVersion: 'TLSv1.2' })).toMatch(/^TLSv1\.2 ECDHE-/);
+  expect(await handshake({})).toMatch(/^TLSv1\.3 TLS_/);
 });
