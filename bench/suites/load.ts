@@ -1,6 +1,9 @@
-import { availableParallelism } from 'node:os';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { GatewayProcess } from '../../test/support/gateway-process.ts';
 import type { Bench } from '../frame/bench.ts';
+import { lastOf } from '../frame/measure.ts';
 import { atMost, NO_GOAL } from '../frame/rows.ts';
 import { sized } from '../frame/sizes.ts';
 import { runLoad, type Loaded } from '../workloads/load.ts';
@@ -11,7 +14,6 @@ import {
   startGateway,
   startRowsEngine,
   submit,
-  type RowsEngine,
 } from '../workloads/load-stage.ts';
 import { leaveUnread } from '../workloads/unread-pages.ts';
 
@@ -28,19 +30,28 @@ const DELAY_GOAL_MS = 20;
 
 /** Many clients at once, and the delay of the event loop meanwhile. Gateway, engine and load generator are separate processes on this machine. */
 export async function run(bench: Bench): Promise<void> {
-  const engine = await startRowsEngine();
+  const folder = await mkdtemp(join(tmpdir(), 'olap-warden-bench-'));
+  const rows = await startRowsEngine();
+  const engine = { url: rows.url, folder };
   try {
     await bench.part('clients that page', () => curveOfClients(bench, engine));
     await bench.part('100 clients page while 1 GB is stored', () => whileStoring(bench, engine));
     await bench.part('pipelined pages that nobody reads', () => unread(bench, engine));
     await bench.part('gateways behind one load generator', () => curveOfGateways(bench, engine));
   } finally {
-    engine.stop();
+    rows.stop();
+    await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function withGateway(engine: RowsEngine, use: (gateway: GatewayProcess) => Promise<void>): Promise<void> {
-  const gateway = await startGateway(engine);
+/** The engine, and the folder of the result stores. */
+interface Stage {
+  readonly url: string;
+  readonly folder: string;
+}
+
+async function withGateway(engine: Stage, use: (gateway: GatewayProcess) => Promise<void>): Promise<void> {
+  const gateway = await startGateway(engine.url, engine.folder);
   try {
     await use(gateway);
   } finally {
@@ -54,7 +65,7 @@ interface Point {
   readonly delayMs: number;
 }
 
-function curveOfClients(bench: Bench, engine: RowsEngine): Promise<void> {
+function curveOfClients(bench: Bench, engine: Stage): Promise<void> {
   return withGateway(engine, async (gateway) => {
     const targets = pageTargets(gateway, await submit(gateway, ROWS), ROWS, PAGE_ROWS);
     const { pid } = gateway.program;
@@ -68,7 +79,7 @@ function curveOfClients(bench: Bench, engine: RowsEngine): Promise<void> {
       points.push({ clients, loaded, delayMs: await eventLoopDelayMs(gateway) });
     }
     addClientCurves(bench, points);
-    const last = points.at(-1)!;
+    const last = lastOf(points);
     const work = `${last.clients} clients read pages of ${PAGE_ROWS} rows`;
     const row = { better: 'less', unit: 'ms' } as const;
     bench.add({ ...row, work: `${work}: event-loop delay p99`, ours: last.delayMs, goal: atMost(DELAY_GOAL_MS, 'ms') });
@@ -119,7 +130,7 @@ function addClientCurves(bench: Bench, points: readonly Point[]): void {
   });
 }
 
-function whileStoring(bench: Bench, engine: RowsEngine): Promise<void> {
+function whileStoring(bench: Bench, engine: Stage): Promise<void> {
   return withGateway(engine, async (gateway) => {
     const targets = pageTargets(gateway, await submit(gateway, ROWS), ROWS, PAGE_ROWS);
     const { pid } = gateway.program;
@@ -149,7 +160,7 @@ function whileStoring(bench: Bench, engine: RowsEngine): Promise<void> {
   });
 }
 
-function unread(bench: Bench, engine: RowsEngine): Promise<void> {
+function unread(bench: Bench, engine: Stage): Promise<void> {
   return withGateway(engine, async (gateway) => {
     const requestId = await submit(gateway, ROWS);
     const large = pageTargets(gateway, requestId, ROWS, 10_000);
@@ -180,12 +191,12 @@ function unread(bench: Bench, engine: RowsEngine): Promise<void> {
 }
 
 /** Queries that pass through, on one to four gateways with the same tokens. */
-async function curveOfGateways(bench: Bench, engine: RowsEngine): Promise<void> {
+async function curveOfGateways(bench: Bench, engine: Stage): Promise<void> {
   const gateways: GatewayProcess[] = [];
   const points: { gateways: number; loaded: Loaded }[] = [];
   try {
     for (const count of GATEWAYS) {
-      while (gateways.length < count) gateways.push(await startGateway(engine, gateways[0]));
+      while (gateways.length < count) gateways.push(await startGateway(engine.url, engine.folder, gateways[0]));
       bench.note(`${count} gateways, ${CLIENTS_OF_GATEWAYS} clients`);
       const targets = gateways.map(({ url }) => queryTarget(url, gateways[0]!.token, 100));
       const pids = gateways.map(({ program }) => program.pid);
@@ -215,7 +226,7 @@ async function curveOfGateways(bench: Bench, engine: RowsEngine): Promise<void> 
     y: { label: 'CPU of all gateways', unit: 'ms a query', scale: 'linear' },
     series: [{ name: `${CLIENTS_OF_GATEWAYS} clients`, points: points.map((at) => [at.gateways, cost(at)]) }],
   });
-  const [one, most] = [points[0]!, points.at(-1)!];
+  const [one, most] = [points[0]!, lastOf(points)];
   bench.add({
     work: `CPU of a query, ${most.gateways} gateways`,
     unit: 'ms',
