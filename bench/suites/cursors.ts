@@ -14,9 +14,9 @@ import { readPages, submitQuery, type CursorSide, type ReadPages } from '../work
 import { startGateway } from '../workloads/load-stage.ts';
 import { residentMb } from '../workloads/load.ts';
 
-const ROWS = sized({ quick: 50_000, normal: 500_000 });
+const ROWS = sized({ quick: 50_000, normal: 500_000, full: 1_000_000 });
 const PAGE_ROWS = 10_000;
-const ROUNDS = sized({ quick: 1, normal: 3 });
+const ROUNDS = sized({ quick: 1, normal: 2 });
 /** The first rows of the sample, whichever servers answer first. */
 const SQL = `SELECT * FROM orders WHERE orderId < ${FIRST_ORDER_ID + BigInt(ROWS)} LIMIT ${ROWS}`;
 const PEER = "Pinot's own cursors";
