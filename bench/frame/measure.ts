@@ -54,6 +54,13 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
+/** @throws {Error} if there is none */
+export function lastOf<T>(values: readonly T[]): T {
+  const last = values.at(-1);
+  if (last === undefined) throw new Error('nothing was measured');
+  return last;
+}
+
 /** A repeatable source of randomness (mulberry32), from 0 (inclusive) to 1 (exclusive). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;

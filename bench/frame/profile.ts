@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { Session, type Profiler } from 'node:inspector/promises';
+import { Session } from 'node:inspector/promises';
 import { basename, dirname } from 'node:path';
 import type { HotPath } from './bench.ts';
 
@@ -13,8 +13,8 @@ export interface CpuProfile {
   readonly timeDeltas?: readonly number[] | undefined;
 }
 
-/** Not work: the thread waits for events. */
-const WAITING = new Set(['(idle)', '(root)']);
+/** Not work: waiting for events, and the profiler itself. */
+const NOT_WORK = new Set(['(idle)', '(root)', 'post (node:inspector)']);
 
 /** The functions with the largest part of the CPU time, without the functions that they call. */
 export function topOf({ nodes, samples = [], timeDeltas = [] }: CpuProfile, count: number): HotPath['top'] {
@@ -24,7 +24,7 @@ export function topOf({ nodes, samples = [], timeDeltas = [] }: CpuProfile, coun
   for (const [index, id] of samples.entries()) {
     const name = names.get(id) ?? '(unknown)';
     const time = timeDeltas[index] ?? 0;
-    if (WAITING.has(name)) continue;
+    if (NOT_WORK.has(name)) continue;
     total += time;
     times.set(name, (times.get(name) ?? 0) + time);
   }
@@ -57,7 +57,7 @@ export async function profileHere(work: string, file: string, calls: number, run
     await session.post('Profiler.enable');
     await session.post('Profiler.start');
     await run();
-    const { profile } = (await session.post('Profiler.stop')) as { profile: Profiler.Profile };
+    const { profile } = await session.post('Profiler.stop');
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, JSON.stringify(profile));
     await session.post('HeapProfiler.startSampling', {
@@ -66,7 +66,9 @@ export async function profileHere(work: string, file: string, calls: number, run
       includeObjectsCollectedByMinorGC: true,
     });
     await run();
-    const heap = (await session.post('HeapProfiler.stopSampling')) as { profile: SampledHeap };
+    const heap = (await session.post('HeapProfiler.stopSampling')) as unknown as {
+      profile: SampledHeap;
+    };
     const bytes = heap.profile.samples.reduce((sum, { size }) => sum + size, 0);
     await writeFile(file.replace(/\.cpuprofile$/, '.heapprofile'), JSON.stringify(heap.profile));
     return { work, top: topOf(profile, TOP), allocated: bytes / calls };

@@ -37,6 +37,8 @@ export interface Comparison {
   /** The answers of both sides. Different answers cannot be compared. */
   readonly answers?: readonly [ours: unknown, theirs: unknown];
   readonly goal: Goal;
+  /** What explains a missed goal. */
+  readonly ifMissed?: string;
 }
 
 /** A goal: ours at least `times` as good as the peer. */
@@ -62,7 +64,7 @@ export const NO_GOAL: Goal = { text: '–', holds: () => true };
 
 /** @throws {Error} if the answers of both sides differ, or if a figure is not a number */
 export function rowOf(comparison: Comparison): Row {
-  const { work, unit, better, ours, peer = '', theirs = null, answers, goal } = comparison;
+  const { work, unit, better, ours, peer = '', theirs = null, answers, goal, ifMissed } = comparison;
   if (answers && !isDeepStrictEqual(answers[0], answers[1])) {
     throw new Error(`${work}: the answers of ours and ${peer} differ, so their times cannot be compared`);
   }
@@ -70,7 +72,9 @@ export function rowOf(comparison: Comparison): Row {
     throw new Error(`${work}: ours ${ours}, ${peer} ${theirs}: not a number, so nothing was measured`);
   }
   const ratio = theirs === null ? null : quotient(better === 'more' ? [ours, theirs] : [theirs, ours]);
-  return { work, unit, ours, peer, theirs, ratio, goal: goal.text, met: goal.holds({ ours, theirs, ratio }) };
+  const met = goal.holds({ ours, theirs, ratio });
+  const explained = !met && ifMissed !== undefined ? { reason: ifMissed } : {};
+  return { work, unit, ours, peer, theirs, ratio, goal: goal.text, met, ...explained };
 }
 
 /** Null for a division by zero, because JSON has no infinity. */

@@ -11,7 +11,7 @@ const LEGEND_LINE = 20;
 const MAX_TICKS = 6;
 
 /** Distinguishable with a colour vision deficiency, on light and on dark ground (after Okabe and Ito); each also has its own marker and dash. */
-const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#b0679b', '#9a7d0a', '#4f9bd0'];
+const COLOURS = ['#2f86cc', '#d55e00', '#009e73', '#b0679b', '#9a7d0a', '#4f9bd0'];
 const DASHES = ['', '7 4', '2 4', '10 3 2 3', '5 2', '1 3'];
 
 /** Follows the colour scheme of the reader, also when the picture is embedded with `<img>`. */
@@ -64,7 +64,7 @@ const withUnit = ({ label, unit }: Axis): string => (unit === '' ? label : `${la
 
 interface Scale {
   /** Pixels. */
-  place(value: number): number;
+  readonly place: (value: number) => number;
   readonly ticks: readonly number[];
 }
 

@@ -1,5 +1,7 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describeCluster } from '../../test/support/foreign-pinot.ts';
-import { GatewayProcess } from '../../test/support/gateway-process.ts';
 import { FIRST_ORDER_ID } from '../../tools/pinot/sample-tables.ts';
 import { loadSampleTables } from '../../tools/pinot/tables.ts';
 import { createEngine } from '../../src/pinot/connection.ts';
@@ -9,11 +11,12 @@ import { atLeastTimes, atMostTimes, NO_GOAL } from '../frame/rows.ts';
 import { sized } from '../frame/sizes.ts';
 import { listenerOf } from '../listener.ts';
 import { readPages, submitQuery, type CursorSide, type ReadPages } from '../workloads/cursor-sides.ts';
+import { startGateway } from '../workloads/load-stage.ts';
 import { residentMb } from '../workloads/load.ts';
 
-const ROWS = sized({ quick: 50_000, normal: 500_000 });
+const ROWS = sized({ quick: 50_000, normal: 500_000, full: 1_000_000 });
 const PAGE_ROWS = 10_000;
-const ROUNDS = sized({ quick: 1, normal: 3 });
+const ROUNDS = sized({ quick: 1, normal: 2 });
 /** The first rows of the sample, whichever servers answer first. */
 const SQL = `SELECT * FROM orders WHERE orderId < ${FIRST_ORDER_ID + BigInt(ROWS)} LIMIT ${ROWS}`;
 const PEER = "Pinot's own cursors";
@@ -33,7 +36,8 @@ export async function run(bench: Bench): Promise<void> {
   bench.version('Pinot with cursors', await versionOf(cluster.controllerUrl));
   bench.note('loading the sample table `orders` if it is missing');
   await loadSampleTables(cluster, () => undefined, ['orders']);
-  const gateway = await GatewayProcess.start({ controllers: cluster.controllerUrl });
+  const folder = await mkdtemp(join(tmpdir(), 'olap-warden-bench-'));
+  const gateway = await startGateway(cluster.controllerUrl, folder);
   try {
     const brokerUrl = cluster.brokerUrls[0]!;
     const ours = { url: gateway.url, headers: { authorization: `Bearer ${gateway.token}` }, pid: gateway.program.pid };
@@ -41,6 +45,7 @@ export async function run(bench: Bench): Promise<void> {
     await compare(bench, ours, { url: brokerUrl, headers: {}, pid: broker });
   } finally {
     await gateway.stop();
+    await rm(folder, { recursive: true, force: true });
   }
 }
 

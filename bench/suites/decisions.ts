@@ -5,7 +5,7 @@ import { policy, role, roleAssignment } from '../../test/builders/resources.ts';
 import { MemoryStore } from '../../test/unit/access/memory-store.ts';
 import type { Bench } from '../frame/bench.ts';
 import { packageVersion } from '../frame/machine.ts';
-import { measure, seededRandom } from '../frame/measure.ts';
+import { lastOf, measure, seededRandom } from '../frame/measure.ts';
 import { atLeast, atLeastTimes, atMost, atMostTimes, NO_GOAL } from '../frame/rows.ts';
 import { sized } from '../frame/sizes.ts';
 import { askCasbin, prepareCasbin } from '../peers/casbin.ts';
@@ -44,15 +44,14 @@ async function curveOfRoles(bench: Bench): Promise<void> {
     const { cpuMs } = await askAll(engineOf(workload), workload, workload.questions);
     ours.push([roles, perSecond(cpuMs, workload.questions.length)]);
   }
-  const [first = [1, 1], last = first] = [ours[0], ours.at(-1)];
-  const [fewest, most] = [first[1], last[1]];
+  const [first, last] = [ours[0]!, lastOf(ours)];
   bench.add({
     work: `policy decision, ${last[0]} roles`,
     unit: 'decisions/s',
     better: 'more',
-    ours: most,
+    ours: last[1],
     peer: `the same with ${first[0]} roles`,
-    theirs: fewest,
+    theirs: first[1],
     goal: atMostTimes(2),
   });
   bench.curve({

@@ -1,11 +1,9 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { policy, role, roleAssignment } from '../../test/builders/resources.ts';
-import { startControlPlane, type ControlPlane } from '../../test/support/control-plane.ts';
-import { freePorts } from '../../test/support/kubernetes/processes.ts';
-import { Program } from '../../test/support/processes.ts';
+import { startControlPlane } from '../../test/support/control-plane.ts';
+import type { Program } from '../../test/support/processes.ts';
 import type { Bench } from '../frame/bench.ts';
 import { median } from '../frame/measure.ts';
 import { atMost, atMostTimes, NO_GOAL } from '../frame/rows.ts';
@@ -13,9 +11,18 @@ import { sized } from '../frame/sizes.ts';
 import { cpuMsOf } from '../process-cpu.ts';
 import { residentMb } from '../workloads/load.ts';
 import { Applier } from '../workloads/control-plane-load.ts';
+import {
+  CHANGE_LIMIT_MS,
+  NAMESPACE,
+  serviceAccountFolder,
+  startProgram,
+  statusOf,
+  until,
+  type RunningGateway,
+  type Stage,
+} from '../workloads/pods.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const NAMESPACE = 'olap';
 const ROLES = sized({ quick: 100, normal: 10_000 });
 const POLICIES = 500;
 const STATEMENTS = 10;
@@ -24,10 +31,6 @@ const CHANGES = sized({ quick: 6, normal: 200 });
 const IDLE_SECONDS = sized({ quick: 3, normal: 20 });
 /** After the start, for the garbage of the start and the election of a leader. */
 const SETTLE_SECONDS = sized({ quick: 2, normal: 10 });
-const READY_LIMIT_MS = 60_000;
-const CHANGE_LIMIT_MS = 10_000;
-/** Polling interval of a gateway: the resolution of the figures. */
-const ASK_EVERY_MS = 2;
 const STARTS = sized({ quick: 1, normal: 3 });
 const MB = 1024 * 1024;
 
@@ -75,68 +78,7 @@ function* objects(): Generator<readonly [string, { metadata: { name: string } }]
   }
 }
 
-type Kind = 'gateway' | 'operator';
-
-/** The environment of the programs. */
-interface Stage {
-  readonly plane: ControlPlane;
-  /** The folders of their service accounts. */
-  readonly accounts: Readonly<Record<Kind, string>>;
-  readonly programs: Program[];
-}
-
-interface Kubeconfig {
-  readonly clusters: readonly { cluster: { 'certificate-authority-data': string } }[];
-}
-
-interface Gateway {
-  readonly url: string;
-  readonly metricsUrl: string;
-  readonly program: Program;
-}
-
-/** The files that the kubelet provides to a pod. */
-async function serviceAccountFolder(plane: ControlPlane, kind: Kind): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'olap-warden-pod-'));
-  const kubeconfig = JSON.parse(await readFile(plane.kubeconfigPath, 'utf8')) as Kubeconfig;
-  const authority = kubeconfig.clusters[0]!.cluster['certificate-authority-data'];
-  await writeFile(join(folder, 'ca.crt'), Buffer.from(authority, 'base64'));
-  await writeFile(join(folder, 'token'), await plane.serviceAccountToken(NAMESPACE, `olap-warden-${kind}`));
-  await writeFile(join(folder, 'namespace'), NAMESPACE);
-  return folder;
-}
-
-/** Runs a command with the credentials at their path in a pod, in a separate mount namespace, so that no other process sees them. */
-const IN_A_POD = `mount -t tmpfs tmpfs /run && mkdir -p /run/secrets/kubernetes.io &&
-ln -s "$1" /run/secrets/kubernetes.io/serviceaccount && shift && exec "$@"`;
-/** Collects garbage on SIGUSR2, so that the heap contains only live objects. */
-const COLLECTOR = "data:text/javascript,process.on('SIGUSR2', () => globalThis.gc())";
-
-async function startProgram({ plane, accounts, programs }: Stage, kind: Kind): Promise<Gateway> {
-  const [port, metricsPort] = (await freePorts(2)) as [number, number];
-  const common = {
-    host: '127.0.0.1',
-    'metrics-port': metricsPort,
-    controllers: 'http://127.0.0.1:9',
-    'log-level': 'warn',
-  };
-  // Polling every two milliseconds is part of the measurement, not of the measured work.
-  const flags = kind === 'gateway' ? { ...common, port, 'max-requests-per-second': 0 } : common;
-  const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
-  const node = [process.execPath, '--expose-gc', '--import', COLLECTOR, 'bin/olap-warden.js', kind, ...args];
-  const { hostname, port: apiPort } = new URL(plane.url);
-  const program = new Program('unshare', ['--mount', 'sh', '-c', IN_A_POD, 'pod', accounts[kind], ...node], {
-    cwd: ROOT,
-    env: { PATH: process.env['PATH'], KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: apiPort },
-  });
-  programs.push(program);
-  const gateway = { url: `http://127.0.0.1:${port}`, metricsUrl: `http://127.0.0.1:${metricsPort}`, program };
-  const isReady = async () => (await statusOf(`${gateway.metricsUrl}/readyz`)) === 200;
-  if (!(await until(isReady, READY_LIMIT_MS))) throw new Error(`the ${kind} did not become ready:\n${program.output}`);
-  return gateway;
-}
-
-const startGateway = (stage: Stage): Promise<Gateway> => startProgram(stage, 'gateway');
+const startGateway = (stage: Stage): Promise<RunningGateway> => startProgram(stage, 'gateway');
 
 async function startOfGateway(bench: Bench, stage: Stage): Promise<void> {
   const times: number[] = [];
@@ -208,7 +150,7 @@ async function getAll({ plane }: Stage): Promise<number> {
   return performance.now() - began;
 }
 
-async function heapOf({ metricsUrl, program }: Gateway): Promise<number> {
+async function heapOf({ metricsUrl, program }: RunningGateway): Promise<number> {
   process.kill(program.pid, 'SIGUSR2');
   await delay(500);
   const text = await (await fetch(`${metricsUrl}/metrics`)).text();
@@ -254,24 +196,4 @@ async function appliedToDecided(bench: Bench, stage: Stage, applier: Applier): P
     ours: times[Math.ceil(times.length * 0.99) - 1]!,
     goal: atMost(500, 'ms'),
   });
-}
-
-async function statusOf(url: string, token?: string): Promise<number | undefined> {
-  try {
-    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-    const answer = await fetch(url, { headers, signal: AbortSignal.timeout(CHANGE_LIMIT_MS) });
-    await answer.arrayBuffer();
-    return answer.status;
-  } catch {
-    return undefined; // not listening yet
-  }
-}
-
-async function until(holds: () => Promise<boolean>, limitMs: number): Promise<boolean> {
-  const deadline = performance.now() + limitMs;
-  while (performance.now() < deadline) {
-    if (await holds()) return true;
-    await delay(ASK_EVERY_MS);
-  }
-  return false;
 }

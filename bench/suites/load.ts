@@ -1,6 +1,9 @@
-import { availableParallelism } from 'node:os';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { GatewayProcess } from '../../test/support/gateway-process.ts';
 import type { Bench } from '../frame/bench.ts';
+import { lastOf } from '../frame/measure.ts';
 import { atMost, NO_GOAL } from '../frame/rows.ts';
 import { sized } from '../frame/sizes.ts';
 import { runLoad, type Loaded } from '../workloads/load.ts';
@@ -11,7 +14,6 @@ import {
   startGateway,
   startRowsEngine,
   submit,
-  type RowsEngine,
 } from '../workloads/load-stage.ts';
 import { leaveUnread } from '../workloads/unread-pages.ts';
 
@@ -20,27 +22,39 @@ const ROWS = sized({ quick: 50_000, normal: 1_000_000 });
 const LARGE_ROWS = sized({ quick: 500_000, normal: 9_700_000 });
 const SECONDS = sized({ quick: 1, normal: 6 });
 const CLIENTS = sized({ quick: [1, 20], normal: [1, 3, 10, 30, 100, 300, 1000] });
-const GATEWAYS = sized({ quick: [1, 2], normal: [1, 2, 3, 4] });
-const CLIENTS_OF_GATEWAYS = 32;
 const PAGING_CLIENTS = sized({ quick: 10, normal: 100 });
 const PAGE_ROWS = 100;
 const DELAY_GOAL_MS = 20;
+/** Of clients that use each page before they read the next one. */
+const PAUSE_MS = 2000;
+const SATURATED =
+  'clients without pauses keep the core of the event loop busy; each of its turns answers all requests that have arrived meanwhile';
 
 /** Many clients at once, and the delay of the event loop meanwhile. Gateway, engine and load generator are separate processes on this machine. */
 export async function run(bench: Bench): Promise<void> {
-  const engine = await startRowsEngine();
+  const folder = await mkdtemp(join(tmpdir(), 'olap-warden-bench-'));
+  const rows = await startRowsEngine();
+  const engine = { url: rows.url, folder };
   try {
     await bench.part('clients that page', () => curveOfClients(bench, engine));
-    await bench.part('100 clients page while 1 GB is stored', () => whileStoring(bench, engine));
+    for (const pauseMs of [0, PAUSE_MS]) {
+      await bench.part('100 clients page while 1 GB is stored', () => whileStoring(bench, engine, pauseMs));
+    }
     await bench.part('pipelined pages that nobody reads', () => unread(bench, engine));
-    await bench.part('gateways behind one load generator', () => curveOfGateways(bench, engine));
   } finally {
-    engine.stop();
+    rows.stop();
+    await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function withGateway(engine: RowsEngine, use: (gateway: GatewayProcess) => Promise<void>): Promise<void> {
-  const gateway = await startGateway(engine);
+/** The engine, and the folder of the result stores. */
+interface Stage {
+  readonly url: string;
+  readonly folder: string;
+}
+
+async function withGateway(engine: Stage, use: (gateway: GatewayProcess) => Promise<void>): Promise<void> {
+  const gateway = await startGateway(engine.url, engine.folder);
   try {
     await use(gateway);
   } finally {
@@ -54,7 +68,7 @@ interface Point {
   readonly delayMs: number;
 }
 
-function curveOfClients(bench: Bench, engine: RowsEngine): Promise<void> {
+function curveOfClients(bench: Bench, engine: Stage): Promise<void> {
   return withGateway(engine, async (gateway) => {
     const targets = pageTargets(gateway, await submit(gateway, ROWS), ROWS, PAGE_ROWS);
     const { pid } = gateway.program;
@@ -68,10 +82,16 @@ function curveOfClients(bench: Bench, engine: RowsEngine): Promise<void> {
       points.push({ clients, loaded, delayMs: await eventLoopDelayMs(gateway) });
     }
     addClientCurves(bench, points);
-    const last = points.at(-1)!;
+    const last = lastOf(points);
     const work = `${last.clients} clients read pages of ${PAGE_ROWS} rows`;
     const row = { better: 'less', unit: 'ms' } as const;
-    bench.add({ ...row, work: `${work}: event-loop delay p99`, ours: last.delayMs, goal: atMost(DELAY_GOAL_MS, 'ms') });
+    const goal = atMost(DELAY_GOAL_MS, 'ms');
+    bench.add({ ...row, work: `${work}: event-loop delay p99`, ours: last.delayMs, goal, ifMissed: SATURATED });
+    await eventLoopDelayMs(gateway);
+    const paced = { targets, clients: last.clients, pauseMs: PAUSE_MS, warmUpSeconds: 2, seconds: SECONDS };
+    await runLoad(paced, [pid]);
+    const ours = await eventLoopDelayMs(gateway);
+    bench.add({ ...row, work: `${work}, each every ${PAUSE_MS / 1000} s: event-loop delay p99`, ours, goal });
     bench.add({ ...row, work: `${work}: p99`, ours: last.loaded.p99Ms, goal: NO_GOAL });
     bench.add({
       ...row,
@@ -119,7 +139,7 @@ function addClientCurves(bench: Bench, points: readonly Point[]): void {
   });
 }
 
-function whileStoring(bench: Bench, engine: RowsEngine): Promise<void> {
+function whileStoring(bench: Bench, engine: Stage, pauseMs: number): Promise<void> {
   return withGateway(engine, async (gateway) => {
     const targets = pageTargets(gateway, await submit(gateway, ROWS), ROWS, PAGE_ROWS);
     const { pid } = gateway.program;
@@ -133,15 +153,22 @@ function whileStoring(bench: Bench, engine: RowsEngine): Promise<void> {
     const loads: Loaded[] = [];
     const paged = (async () => {
       do {
-        const load = { targets, clients: PAGING_CLIENTS, warmUpSeconds: 0, seconds: 4 };
+        const load = { targets, clients: PAGING_CLIENTS, pauseMs, warmUpSeconds: 0, seconds: 4 };
         loads.push(await runLoad(load, [pid]));
       } while (!storing.ended);
     })();
     await Promise.all([stored, paged]);
-    const work = `${PAGING_CLIENTS} clients page while 1 GB is stored`;
+    const every = pauseMs > 0 ? `, each every ${pauseMs / 1000} s,` : '';
+    const work = `${PAGING_CLIENTS} clients page${every} while 1 GB is stored`;
     const row = { better: 'less', unit: 'ms' } as const;
     const delayMs = await eventLoopDelayMs(gateway);
-    bench.add({ ...row, work: `${work}: event-loop delay p99`, ours: delayMs, goal: atMost(DELAY_GOAL_MS, 'ms') });
+    bench.add({
+      ...row,
+      work: `${work}: event-loop delay p99`,
+      ours: delayMs,
+      goal: atMost(DELAY_GOAL_MS, 'ms'),
+      ...(pauseMs === 0 && { ifMissed: SATURATED }),
+    });
     const p99 = Math.max(...loads.map(({ p99Ms }) => p99Ms));
     bench.add({ ...row, work: `${work}: p99 of a page`, ours: p99, goal: NO_GOAL });
     const memory = Math.max(...loads.map(({ maxRssMb }) => maxRssMb[0] ?? 0));
@@ -149,7 +176,7 @@ function whileStoring(bench: Bench, engine: RowsEngine): Promise<void> {
   });
 }
 
-function unread(bench: Bench, engine: RowsEngine): Promise<void> {
+function unread(bench: Bench, engine: Stage): Promise<void> {
   return withGateway(engine, async (gateway) => {
     const requestId = await submit(gateway, ROWS);
     const large = pageTargets(gateway, requestId, ROWS, 10_000);
@@ -176,53 +203,5 @@ function unread(bench: Bench, engine: RowsEngine): Promise<void> {
       ours: slowestMs,
       goal: atMost(1000, 'ms'),
     });
-  });
-}
-
-/** Queries that pass through, on one to four gateways with the same tokens. */
-async function curveOfGateways(bench: Bench, engine: RowsEngine): Promise<void> {
-  const gateways: GatewayProcess[] = [];
-  const points: { gateways: number; loaded: Loaded }[] = [];
-  try {
-    for (const count of GATEWAYS) {
-      while (gateways.length < count) gateways.push(await startGateway(engine, gateways[0]));
-      bench.note(`${count} gateways, ${CLIENTS_OF_GATEWAYS} clients`);
-      const targets = gateways.map(({ url }) => queryTarget(url, gateways[0]!.token, 100));
-      const pids = gateways.map(({ program }) => program.pid);
-      const load = { targets, clients: CLIENTS_OF_GATEWAYS, warmUpSeconds: SECONDS, seconds: SECONDS };
-      points.push({ gateways: count, loaded: await runLoad(load, pids) });
-    }
-  } finally {
-    for (const gateway of gateways) await gateway.stop();
-  }
-  const cost = ({ loaded }: { loaded: Loaded }): number =>
-    loaded.cpuMs.reduce((sum, own) => sum + own, 0) / loaded.requests;
-  const x = { label: 'gateways', unit: '', scale: 'linear' } as const;
-  bench.curve({
-    id: 'throughput-by-gateways',
-    title: 'Queries that pass through, 10 KB, by the number of gateways',
-    x,
-    y: { label: 'throughput', unit: 'queries/s', scale: 'linear' },
-    series: [
-      { name: `${CLIENTS_OF_GATEWAYS} clients`, points: points.map((at) => [at.gateways, at.loaded.perSecond]) },
-    ],
-    note: `Load generator, engine and gateways share ${availableParallelism()} cores: the throughput grows only while there are free ones. The next picture shows what does not depend on this: the CPU of a query.`,
-  });
-  bench.curve({
-    id: 'cpu-by-gateways',
-    title: 'CPU of a query by the number of gateways',
-    x,
-    y: { label: 'CPU of all gateways', unit: 'ms a query', scale: 'linear' },
-    series: [{ name: `${CLIENTS_OF_GATEWAYS} clients`, points: points.map((at) => [at.gateways, cost(at)]) }],
-  });
-  const [one, most] = [points[0]!, points.at(-1)!];
-  bench.add({
-    work: `CPU of a query, ${most.gateways} gateways`,
-    unit: 'ms',
-    better: 'less',
-    ours: cost(most),
-    peer: 'one gateway',
-    theirs: cost(one),
-    goal: NO_GOAL,
   });
 }

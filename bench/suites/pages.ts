@@ -5,101 +5,24 @@ import { Agent, get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { AnswerScanner } from '../../src/results/scanner/answer-scanner.ts';
-import { JS_KERNEL } from '../../src/results/scanner/kernel-js.ts';
-import { createWasmKernel } from '../../src/results/scanner/kernel-wasm.ts';
-import type { RowKernel } from '../../src/results/scanner/row-kernel.ts';
 import { TEST_HEADERS } from '../../test/support/app.ts';
 import { freePorts } from '../../test/support/kubernetes/processes.ts';
 import { reasonOf, type Bench } from '../frame/bench.ts';
-import { measure, measureInTurn, median } from '../frame/measure.ts';
+import { lastOf, measure, median } from '../frame/measure.ts';
 import { atLeastTimes, atMostTimes, NO_GOAL } from '../frame/rows.ts';
 import { sized } from '../frame/sizes.ts';
 import { nginxProgram, startNginx } from '../peers/nginx.ts';
 import { cpuMsOf } from '../process-cpu.ts';
+import { benchIndexing, indexCurve, ROWS, SIZES } from '../workloads/indexing.ts';
 import { type Gateway, startGateway } from '../workloads/page-gateway-process.ts';
 import { answer } from '../workloads/result.ts';
 import { benchStoring } from '../workloads/storing.ts';
-
-const ROWS = sized({ quick: 50_000, normal: 1_000_000 });
-const MB = 1024 * 1024;
-/** Rows of about 106 bytes: 1 MB, 10 MB, 106 MB, 1 GB and 2 GB. */
-const SIZES = sized<readonly number[]>({
-  quick: [20_000, ROWS],
-  normal: [10_000, 100_000, ROWS, 9_700_000],
-  full: [10_000, 100_000, ROWS, 9_700_000, 19_400_000],
-});
 
 export async function run(bench: Bench): Promise<void> {
   await bench.part('indexing', () => benchIndexing(bench));
   await bench.part('indexing by size', () => indexCurve(bench));
   await bench.part('pages', () => benchPages(bench));
   await benchStoring(bench);
-}
-
-/** Finding and checking every row of a response in memory, CPU of all threads. */
-export async function benchIndexing(bench: Bench): Promise<void> {
-  const chunks = [...answer(ROWS)];
-  const whole = Buffer.concat(chunks);
-  const megabytes = whole.length / MB;
-  const scan = (kernel: RowKernel) => (): number => {
-    const scanner = new AnswerScanner({ kernel });
-    for (const chunk of chunks) scanner.push(chunk);
-    return scanner.end().rowCount;
-  };
-  const options = sized({ quick: { warmup: 1, rounds: 1 }, normal: { warmup: 6, rounds: 9 } });
-  const [wasm, js] = await measureInTurn([scan(createWasmKernel()), scan(JS_KERNEL)], options);
-  // Last, because the collection of its garbage would count for the others.
-  const parsed = await measure(
-    () => (JSON.parse(whole.toString('utf8')) as { resultTable: { rows: unknown[] } }).resultTable.rows.length,
-    { rounds: 5 },
-  );
-  const rate = (cpuMs: number): number => (megabytes / cpuMs) * 1000;
-  for (const [name, ours, times] of [
-    ['wasm', wasm, 15],
-    ['js', js, 5],
-  ] as const) {
-    bench.add({
-      work: `indexing 1 M rows × 8 columns (${Math.round(megabytes)} MB), ${name}`,
-      unit: 'MB per CPU second',
-      better: 'more',
-      ours: rate(ours.cpuMs),
-      peer: 'JSON.parse',
-      theirs: rate(parsed.cpuMs),
-      answers: [ours.answer, parsed.answer],
-      goal: atLeastTimes(times),
-    });
-  }
-}
-
-/** CPU per megabyte by size: the scanner keeps an index of the rows, whose cost must not grow. */
-async function indexCurve(bench: Bench): Promise<void> {
-  const points: [number, number][] = [];
-  for (const rows of SIZES) {
-    const scan = (): number => {
-      const scanner = new AnswerScanner({ kernel: createWasmKernel() });
-      for (const chunk of answer(rows)) scanner.push(chunk);
-      return scanner.end().rowCount;
-    };
-    const make = (): number => {
-      let bytes = 0;
-      for (const chunk of answer(rows)) bytes += chunk.length;
-      return bytes;
-    };
-    // The rows are generated while they are read, because 2 GB do not fit into memory: their cost is subtracted.
-    const rounds = rows > 1_000_000 ? 1 : 3;
-    const [scanned, made] = await measureInTurn([scan, make], { warmup: rounds === 1 ? 0 : 1, rounds });
-    const size = made.answer / MB;
-    points.push([size, size / (Math.max(scanned.cpuMs - made.cpuMs, 0.1) / 1000)]);
-  }
-  bench.curve({
-    id: 'index-by-result',
-    title: 'Indexing a response by its size',
-    x: { label: 'response', unit: 'MB', scale: 'log' },
-    y: { label: 'rate', unit: 'MB per CPU second', scale: 'linear' },
-    series: [{ name: 'wasm kernel', points }],
-    note: 'The rows are generated while they are scanned; the cost of a run that only generates them is subtracted, which is a difference of two larger figures. The row above is measured on a response in memory.',
-  });
 }
 
 const connection = (): Agent => new Agent({ keepAlive: true, maxSockets: 1 });
@@ -287,14 +210,14 @@ async function parseSliceStringify(offset: number, numRows: number): Promise<{ c
 
 /** The same pages of results of each size, at the front and at the end. */
 async function flatness(bench: Bench, gateway: Gateway): Promise<void> {
-  const places = SIZES.map((rows) => ({ rows, numRows: Math.min(PAGE_ROWS, rows / 2) }));
-  const sides = places.flatMap(({ rows, numRows }) => [
+  const numRows = PAGE_ROWS;
+  const sides = SIZES.flatMap((rows) => [
     { pid: gateway.pid, urls: [1, 17, 31].map((at) => page(gateway, rows, at, numRows)) },
     { pid: gateway.pid, urls: [1, 17, 31].map((at) => page(gateway, rows, rows - numRows - at, numRows)) },
   ]);
-  const served = await serve(sides, sized({ quick: 5, normal: 60 }));
-  const front = places.map((_, at) => served[2 * at]!);
-  const back = places.map((_, at) => served[2 * at + 1]!);
+  const served = await serve(sides, sized({ quick: 5, normal: 60 }), sized({ quick: 5, normal: 600 }));
+  const front = SIZES.map((_, at) => served[2 * at]!);
+  const back = SIZES.map((_, at) => served[2 * at + 1]!);
   // The smallest result has fewer pages than the processor caches hold: the reference is the next one.
   const theirs = front[1]?.wallMs ?? Number.NaN;
   const row = { unit: 'ms wall', better: 'less', theirs, goal: atMostTimes(1.2) } as const;
@@ -302,10 +225,10 @@ async function flatness(bench: Bench, gateway: Gateway): Promise<void> {
   bench.add({
     ...row,
     peer,
-    work: `a page of ${PAGE_ROWS} rows of ${sizeText(SIZES.at(-1)!)}`,
-    ours: front.at(-1)!.wallMs,
+    work: `a page of ${PAGE_ROWS} rows of ${sizeText(lastOf(SIZES))}`,
+    ours: lastOf(front).wallMs,
   });
-  bench.add({ ...row, peer, work: `the same at its end`, ours: back.at(-1)!.wallMs });
+  bench.add({ ...row, peer, work: `the same at its end`, ours: lastOf(back).wallMs });
   const pointsOf = (all: readonly Served[]) => all.map(({ wallMs }, at) => [megabytes(SIZES[at]!), wallMs] as const);
   bench.curve({
     id: 'page-by-result',

@@ -12,7 +12,8 @@ import { packageVersion } from '../frame/machine.ts';
 import { median } from '../frame/measure.ts';
 import { atMostTimes, NO_GOAL, type Goal } from '../frame/rows.ts';
 import { sized } from '../frame/sizes.ts';
-import { cpuOf, nginxProgram } from '../peers/nginx.ts';
+import { nginxProgram } from '../peers/nginx.ts';
+import { cpuMsOf } from '../process-cpu.ts';
 
 interface Side {
   readonly url: string;
@@ -28,7 +29,6 @@ const bodyOf = (kilobytes: number): string =>
     sql: `SELECT a, sum(b) FROM orders WHERE c > 5 AND d = 'x' GROUP BY a ORDER BY sum(b) DESC LIMIT ${kilobytes}`,
   });
 const CONNECTIONS = 8;
-/** CPU is counted in steps of 10 ms: a round is long enough for this resolution. */
 const ROUNDS = 5;
 /** Times the requests of a round. */
 const WARMUP = 5;
@@ -80,9 +80,9 @@ async function comparePeers(bench: Bench, { kilobytes, requests, ours, peers }: 
   for (const side of all) await load(side, kilobytes, requests * WARMUP);
   for (let round = 0; round < ROUNDS; round++) {
     for (const side of all) {
-      const before = await cpuOf(side.pid);
+      const before = await cpuMsOf(side.pid);
       answers.set(side, await load(side, kilobytes, requests));
-      costs.get(side)?.push(((await cpuOf(side.pid)) - before) / requests);
+      costs.get(side)?.push(((await cpuMsOf(side.pid)) - before) / requests);
     }
   }
   const cost = (side: Side) => median(costs.get(side) ?? []);

@@ -3,7 +3,7 @@ import { SQL_LIMITS } from '../../src/access/sql/limits.ts';
 import { DecisionEngine } from '../../src/access/policy/decision.ts';
 import { tableResource } from '../../src/access/policy/srn.ts';
 import type { Bench } from '../frame/bench.ts';
-import { measure, seededRandom } from '../frame/measure.ts';
+import { lastOf, measure, seededRandom } from '../frame/measure.ts';
 import { atMost, atMostTimes } from '../frame/rows.ts';
 import { sized } from '../frame/sizes.ts';
 import { measurePinotParser } from '../peers/pinot-parser.ts';
@@ -79,7 +79,7 @@ async function curveOfLength(bench: Bench): Promise<void> {
     );
     points.push([text.length, (cpuMs / times / text.length) * 1e6]);
   }
-  const [middle, last] = [points[2]!, points.at(-1)!];
+  const [middle, last] = [points[2]!, lastOf(points)];
   bench.add({
     work: `SQL check of ${last[0]} characters, for each character`,
     unit: 'ns CPU',

@@ -1,10 +1,12 @@
 // A load generator in a separate process: clients that send one request after the other, each on its own connection. Argument: JSON of a {@link Load}.
 // Prints the JSON of a {@link LoadFigures}.
 import { Agent, request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Load, LoadFigures, Target } from './load.ts';
 
 const REQUEST_LIMIT_MS = 60_000;
 const load = JSON.parse(process.argv[2] ?? '') as Load;
+const { pauseMs = 0 } = load;
 const latencies: number[] = [];
 const failures = new Map<string, number>();
 let bytes = 0;
@@ -28,8 +30,10 @@ function ask(agent: Agent, { url, method, headers, body }: Target): Promise<numb
 
 async function client(index: number, until: number, isMeasured: boolean): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  if (pauseMs > 0) await delay((pauseMs * index) / load.clients);
   for (let turn = 0; performance.now() < until; turn++) {
     const target = load.targets[(index + turn * load.clients) % load.targets.length]!;
+    if (turn > 0 && pauseMs > 0) await delay(pauseMs);
     const began = performance.now();
     try {
       const length = await ask(agent, target);

@@ -22,11 +22,18 @@ export async function startRowsEngine(): Promise<RowsEngine> {
   return { url: `http://127.0.0.1:${port}`, stop: () => child.stdin.end() };
 }
 
-/** The whole product as a separate process, without limits of requests: one token stands for all clients. */
-export function startGateway(engine: RowsEngine, tokensOf?: GatewayProcess): Promise<GatewayProcess> {
+/**
+ * The whole product as a separate process with a file store, without limits of requests: one token stands for all clients.
+ * @param folder of the store
+ */
+export function startGateway(controllers: string, folder: string, tokensOf?: GatewayProcess): Promise<GatewayProcess> {
   return GatewayProcess.start({
-    controllers: engine.url,
-    flags: { 'log-level': 'info', 'max-answer-bytes-per-caller': MAX_ANSWER_BYTES },
+    controllers,
+    flags: { 'max-answer-bytes-per-caller': MAX_ANSWER_BYTES },
+    properties: [
+      'olap.broker.pagination.protocol=file',
+      `olap.broker.pagination.file.data.dir=${join(folder, 'data')}`,
+    ],
     ...(tokensOf && { tokensOf }),
   });
 }

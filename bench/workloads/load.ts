@@ -15,6 +15,8 @@ export interface Load {
   /** The clients take them in turn. */
   readonly targets: readonly Target[];
   readonly clients: number;
+  /** Between two requests of a client; 0 if omitted. With a pause the clients begin at different times. */
+  readonly pauseMs?: number;
   readonly warmUpSeconds: number;
   readonly seconds: number;
 }

@@ -24,7 +24,7 @@ interface Pick {
   readonly table: string;
   readonly key: string;
   readonly measure: string;
-  number(limit: number): number;
+  readonly number: (limit: number) => number;
 }
 
 /** @param random repeatable, from 0 to 1 */
@@ -39,6 +39,11 @@ export function ordinaryTexts(count: number, random: () => number): string[] {
 /** A query of about that many characters. */
 export function longText(characters: number): string {
   const list: string[] = [];
-  for (let length = 0; length < characters; length += list.at(-1)!.length + 2) list.push(`'value-${list.length}'`);
+  let length = 0;
+  while (length < characters) {
+    const value = `'value-${list.length}'`;
+    list.push(value);
+    length += value.length + 2;
+  }
   return `SELECT city, COUNT(*) FROM orders WHERE status IN (${list.join(', ')}) GROUP BY city LIMIT 10`;
 }

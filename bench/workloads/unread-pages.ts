@@ -59,7 +59,9 @@ function requestText({ url, method, headers }: Target): string {
 
 /** What the system holds for the connection begins with a page. @throws {Error} if the gateway rejected the requests */
 async function requirePages(socket: Socket): Promise<void> {
-  const [chunk] = (await once(socket, 'data', { signal: AbortSignal.timeout(10_000) })) as [Buffer];
+  const first = once(socket, 'data', { signal: AbortSignal.timeout(10_000) });
+  socket.resume();
+  const [chunk] = (await first) as [Buffer];
   const line = chunk.toString('latin1').split('\r\n', 1)[0] ?? '';
   if (!line.startsWith('HTTP/1.1 200')) throw new Error(`the pipelined requests got \`${line.slice(0, 100)}\``);
 }

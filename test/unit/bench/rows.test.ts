@@ -35,6 +35,12 @@ describe('a row of the benchmark', () => {
     expect(() => rowOf({ ...rate, ours: 1, theirs: Infinity, goal: NO_GOAL })).toThrow('nothing was measured');
   });
 
+  it('explains a missed goal only', () => {
+    const ifMissed = 'the core is busy';
+    expect(rowOf({ ...cost, ours: 51, goal: atMost(50, 'ms'), ifMissed }).reason).toBe(ifMissed);
+    expect(rowOf({ ...cost, ours: 50, goal: atMost(50, 'ms'), ifMissed }).reason).toBeUndefined();
+  });
+
   it('counts as missed when its peer is missing, and says why', () => {
     const row = missingRow({ work: 'a page', ours: 2, unit: 'ms', peer: 'nginx', reason: 'apt-get has no package' });
     expect(row).toMatchObject({ met: false, ratio: null, theirs: null });

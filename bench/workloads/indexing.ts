@@ -1,0 +1,83 @@
+import { AnswerScanner } from '../../src/results/scanner/answer-scanner.ts';
+import { JS_KERNEL } from '../../src/results/scanner/kernel-js.ts';
+import { createWasmKernel } from '../../src/results/scanner/kernel-wasm.ts';
+import type { RowKernel } from '../../src/results/scanner/row-kernel.ts';
+import type { Bench } from '../frame/bench.ts';
+import { measure, measureInTurn } from '../frame/measure.ts';
+import { atLeastTimes } from '../frame/rows.ts';
+import { sized } from '../frame/sizes.ts';
+import { answer } from './result.ts';
+
+export const ROWS = sized({ quick: 50_000, normal: 1_000_000 });
+const MB = 1024 * 1024;
+/** Rows of about 106 bytes: 2 MB, which is twice the largest page of the benchmark, 10 MB, 106 MB, 1 GB and 2 GB. */
+export const SIZES = sized<readonly number[]>({
+  quick: [20_000, ROWS],
+  normal: [20_000, 100_000, ROWS, 9_700_000],
+  full: [20_000, 100_000, ROWS, 9_700_000, 19_400_000],
+});
+
+/** Finding and checking every row of a response in memory, CPU of all threads. */
+export async function benchIndexing(bench: Bench): Promise<void> {
+  const chunks = [...answer(ROWS)];
+  const whole = Buffer.concat(chunks);
+  const megabytes = whole.length / MB;
+  const scan = (kernel: RowKernel) => (): number => {
+    const scanner = new AnswerScanner({ kernel });
+    for (const chunk of chunks) scanner.push(chunk);
+    return scanner.end().rowCount;
+  };
+  const options = sized({ quick: { warmup: 1, rounds: 1 }, normal: { warmup: 6, rounds: 9 } });
+  const [wasm, js] = await measureInTurn([scan(createWasmKernel()), scan(JS_KERNEL)], options);
+  // Last, because the collection of its garbage would count for the others.
+  const parsed = await measure(
+    () => (JSON.parse(whole.toString('utf8')) as { resultTable: { rows: unknown[] } }).resultTable.rows.length,
+    { rounds: 5 },
+  );
+  const rate = (cpuMs: number): number => (megabytes / cpuMs) * 1000;
+  for (const [name, ours, times] of [
+    ['wasm', wasm, 15],
+    ['js', js, 5],
+  ] as const) {
+    bench.add({
+      work: `indexing 1 M rows × 8 columns (${Math.round(megabytes)} MB), ${name}`,
+      unit: 'MB per CPU second',
+      better: 'more',
+      ours: rate(ours.cpuMs),
+      peer: 'JSON.parse',
+      theirs: rate(parsed.cpuMs),
+      answers: [ours.answer, parsed.answer],
+      goal: atLeastTimes(times),
+    });
+  }
+}
+
+/** CPU per megabyte by size: the scanner keeps an index of the rows, whose cost must not grow. */
+export async function indexCurve(bench: Bench): Promise<void> {
+  const points: [number, number][] = [];
+  for (const rows of SIZES) {
+    const scan = (): number => {
+      const scanner = new AnswerScanner({ kernel: createWasmKernel() });
+      for (const chunk of answer(rows)) scanner.push(chunk);
+      return scanner.end().rowCount;
+    };
+    const make = (): number => {
+      let bytes = 0;
+      for (const chunk of answer(rows)) bytes += chunk.length;
+      return bytes;
+    };
+    // The rows are generated while they are read, because 2 GB do not fit into memory: their cost is subtracted.
+    const rounds = rows > 1_000_000 ? 1 : 3;
+    const [scanned, made] = await measureInTurn([scan, make], { warmup: rounds === 1 ? 0 : 1, rounds });
+    const size = made.answer / MB;
+    points.push([size, size / (Math.max(scanned.cpuMs - made.cpuMs, 0.1) / 1000)]);
+  }
+  bench.curve({
+    id: 'index-by-result',
+    title: 'Indexing a response by its size',
+    x: { label: 'response', unit: 'MB', scale: 'log' },
+    y: { label: 'rate', unit: 'MB per CPU second', scale: 'linear' },
+    series: [{ name: 'wasm kernel', points }],
+    note: 'The rows are generated while they are scanned; the cost of a run that only generates them is subtracted, which is a difference of two larger figures. The row above is measured on a response in memory.',
+  });
+}
