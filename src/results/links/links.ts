@@ -101,7 +101,7 @@ async function partsOf(indexed: IndexedReader, page: PageRequest, signal: AbortS
   const cuts = cutsOf(indexed, page, range);
   return cuts.map(({ row, at }, i) => {
     const next = cuts[i + 1] ?? { row: page.offset + page.numRows, at: range.to };
-    return { offset: row, numRows: next.row - row, ...bytesOf(indexed, { from: at, to: next.at }) };
+    return partOf(indexed, { offset: row, numRows: next.row - row }, { from: at, to: next.at });
   });
 }
 
@@ -123,16 +123,19 @@ function cutsOf(
   return cuts;
 }
 
-/** The complete blocks that contain some rows. */
-function bytesOf(
+/** The complete blocks that contain some rows. @param rows their bytes */
+function partOf(
   { reader, index }: IndexedReader,
+  { offset, numRows }: PageRequest,
   rows: { readonly from: number; readonly to: number },
-): Omit<LinkedPart, 'offset' | 'numRows'> {
+): LinkedPart {
   const { checksums } = index;
   const { rowBytes } = reader.record;
   const blocks = checksums === undefined ? rows : blocksOf(checksums, rows, rowBytes);
   const stored = storedRange(index, blocks);
   const part = {
+    offset,
+    numRows,
     headers: { Range: `bytes=${stored.from}-${stored.to - 1}` },
     bytes: stored.to - stored.from,
     rowsStart: rows.from - blocks.from,

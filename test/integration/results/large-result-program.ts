@@ -1,9 +1,13 @@
-// Stores a large result and reads it again. Prints the growth of the memory in use and the size of the rows, in bytes.
+// Stores a large result, reads it as a page and downloads it as JSON lines. Prints the growth of the memory in use, of it while reading, and the size of
+// the rows, in bytes.
 // Arguments: the store's properties as JSON, megabytes. Requires --expose-gc: the amount of uncollected garbage depends on the load of the machine
 // and is not counted.
 import { Readable } from 'node:stream';
 import type { PropertyValues } from '../../../src/platform/setting-schema.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
+import { LruCache } from '../../../src/platform/lru.ts';
+import type { CsvLayout } from '../../../src/results/export/csv-layout.ts';
+import { exportRows } from '../../../src/results/export/export.ts';
 import { readPage } from '../../../src/results/page.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';
 import { createResultStore } from '../../../src/results/stores/result-stores.ts';
@@ -16,6 +20,9 @@ const ROW = `[9007199254740993,"${'x'.repeat(980)}"]`;
 const ROWS_IN_PIECE = 64;
 const WARM_MB = 40;
 const SAMPLE_MS = 250;
+
+/** Whether the result is stored, and is being read. */
+let reading = false;
 
 function* pieces(megabytes: number): Iterable<Buffer> {
   const [head = '', tail = ''] = answerText(['']).split('"rows":[]');
@@ -31,12 +38,20 @@ async function storeAndRead(store: ResultStore, megabytes: number, requestId: st
   const outcome = await storeAnswer(response, store, submission({ requestId }), signal);
   if (outcome.kind !== 'stored') throw new Error('the response was not stored');
   const { rowCount, rowBytes } = outcome.reader.record;
+  reading = true;
   const { rows } = await readPage(outcome.reader, { offset: 0, numRows: rowCount }, {}, signal);
   let read = 0;
   for await (const piece of rows) read += piece.length;
   if (read !== rowBytes || rowBytes !== rowCount * (ROW.length + 1) - 1) {
     throw new Error(`${read} bytes were read of ${rowBytes} in ${rowCount} rows`);
   }
+  const layouts = new LruCache<string, CsvLayout>({ maxWeight: 1 });
+  const all = { offset: 0, numRows: rowCount };
+  const lines = await exportRows(outcome.reader, { format: 'jsonl', layouts }, all, signal);
+  let downloaded = 0;
+  for await (const piece of lines.body(0, lines.length ?? 0, signal)) downloaded += piece.length;
+  if (downloaded !== rowBytes + 1) throw new Error(`${downloaded} bytes of JSON lines were read of ${rowBytes + 1}`);
+  reading = false;
   await outcome.reader.close();
   await store.delete(requestId, signal);
   return rowBytes;
@@ -59,10 +74,13 @@ await store.start(AbortSignal.timeout(WAIT_LIMIT_MS));
 await storeAndRead(store, WARM_MB, '00000000-000000000000000000000000000001');
 const idle = heldBytes();
 let highest = idle;
+let highestReading = idle;
 const sampler = setInterval(() => {
-  highest = Math.max(highest, heldBytes());
+  const held = heldBytes();
+  highest = Math.max(highest, held);
+  if (reading) highestReading = Math.max(highestReading, held);
 }, SAMPLE_MS);
 const bytes = await storeAndRead(store, Number(megabytes), '00000000-000000000000000000000000000002');
 clearInterval(sampler);
-process.stdout.write(JSON.stringify({ grewBytes: highest - idle, bytes }));
+process.stdout.write(JSON.stringify({ grewBytes: highest - idle, readingGrewBytes: highestReading - idle, bytes }));
 await store.close();
