@@ -38,7 +38,9 @@ beforeAll(async () => {
   await asAdmin('label', 'secret', 'labelled', 'olapwarden.io/part=other');
   await input('create', serviceToken('owned', { secretName: 'owned-token' }));
   await input('create', serviceToken('from-rest'));
-  owned = JSON.parse(await asAdmin('get', 'otoken', 'owned', '-o', 'json')) as ServiceToken;
+  owned = JSON.parse(
+    await asAdmin('get', 'servicetokens.v1alpha1.olapwarden.io', 'owned', '-o', 'json'),
+  ) as ServiceToken;
   await input('create', buildTokenSecret(owned, 'owned-token', KEYS, { rotateAt: undefined, rotatedAt: undefined }));
   // The API server applies admission policies shortly after they are stored.
   await eventually(
@@ -77,7 +79,9 @@ const TOKENS = `/apis/olapwarden.io/v1alpha1/namespaces/${namespace}/servicetoke
 
 /** Replaces the status of a ServiceToken by its current version. */
 async function status(account: (typeof ACCOUNTS)[number], name: string, fields: object): Promise<CommandResult> {
-  const current = JSON.parse(await asAdmin('get', 'otoken', name, '-o', 'json')) as ServiceToken;
+  const current = JSON.parse(
+    await asAdmin('get', 'servicetokens.v1alpha1.olapwarden.io', name, '-o', 'json'),
+  ) as ServiceToken;
   return send(account, 'replace', `${TOKENS}/${name}/status`, { ...current, status: { ...current.status, ...fields } });
 }
 
