@@ -23,7 +23,7 @@ beforeAll(async () => {
     register: async (scope) => {
       scope.get<{ Params: { name: string } }>('/things/:name', async (request) => {
         // A cause as an engine or a store may give it: with the caller's text in it.
-        throw new Error(`no such thing: ${request.params.name} ${request.headers['x-request-id']}`);
+        throw new Error(`no such thing: ${request.params.name} ${String(request.headers['x-request-id'])}`);
       });
     },
   });
