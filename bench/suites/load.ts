@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { GatewayProcess } from '../../test/support/gateway-process.ts';
-import type { Bench } from '../frame/bench.ts';
+import { reasonOf, type Bench } from '../frame/bench.ts';
 import { lastOf } from '../frame/measure.ts';
 import { atMost, NO_GOAL } from '../frame/rows.ts';
 import { sized } from '../frame/sizes.ts';
@@ -78,8 +78,14 @@ function curveOfClients(bench: Bench, engine: Stage): Promise<void> {
     for (const clients of CLIENTS) {
       bench.note(`${clients} clients read pages of ${PAGE_ROWS} rows`);
       await eventLoopDelayMs(gateway);
-      const loaded = await runLoad({ targets, clients, warmUpSeconds: 1, seconds: SECONDS }, [pid]);
-      points.push({ clients, loaded, delayMs: await eventLoopDelayMs(gateway) });
+      try {
+        const loaded = await runLoad({ targets, clients, warmUpSeconds: 1, seconds: SECONDS }, [pid]);
+        points.push({ clients, loaded, delayMs: await eventLoopDelayMs(gateway) });
+      } catch (error) {
+        // The curve ends where requests fail.
+        bench.missing({ work: `${clients} clients read pages of ${PAGE_ROWS} rows`, reason: reasonOf(error) });
+        break;
+      }
     }
     addClientCurves(bench, points);
     const last = lastOf(points);
