@@ -76,10 +76,10 @@ describe('a compressed result', () => {
     const reader = await opened();
     await reader.index(signal);
     const ranges: number[] = [];
-    const { range } = bucket;
+    const range = bucket.range.bind(bucket);
     bucket.range = (key, from, to) => {
       ranges.push(to - from);
-      return range.call(bucket, key, from, to);
+      return range(key, from, to);
     };
     await pageOf(reader, 10_000, 10);
     expect(ranges).toHaveLength(1);
