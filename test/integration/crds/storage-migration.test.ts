@@ -123,7 +123,7 @@ async function objects(version: ServedVersion): Promise<unknown[]> {
     };
     return items.map(({ kind, metadata, spec }) => {
       const { name, uid, generation, labels } = metadata;
-      const annotations = Object.entries((metadata['annotations'] ?? {}) as object).filter(([key]) => key !== PROBE);
+      const annotations = Object.entries(metadata['annotations'] ?? {}).filter(([key]) => key !== PROBE);
       return { kind, name, uid, generation, annotations, labels, spec };
     });
   });

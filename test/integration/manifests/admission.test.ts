@@ -466,8 +466,8 @@ describe('the verbs bind, assign and escalate', () => {
     const operator = await api.serviceAccountKubeconfig(namespace, 'olap-warden-operator');
     const made = JSON.parse(
       (await kubectl(alice, 'get', 'servicetokens.olapwarden.io', 'by-key', '-o', 'json')).stdout,
-    );
-    const path = `/apis/olapwarden.io/v1alpha1/namespaces/${namespace}/servicetokens/by-key/status`;
+    ) as { apiVersion: string };
+    const path = `/apis/${made.apiVersion}/namespaces/${namespace}/servicetokens/by-key/status`;
     const put = await api.kubectl(['replace', '--raw', path, '-f', '-'], {
       kubeconfig: operator,
       input: JSON.stringify({ ...made, status: { accessKey: 'ending-key' } }),
