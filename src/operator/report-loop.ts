@@ -8,6 +8,7 @@ import { API_VERSION } from '../resources/meta.ts';
 import { StoreError, type ResourceStore } from '../store/resource-store.ts';
 import { ReportRuns, type ReportRunsOptions } from './report-runs.ts';
 import { ReportWriter } from './report-writer.ts';
+import { callBy } from './run-timer.ts';
 import { observedRunAt, requestedRun } from './run-request.ts';
 
 export interface ReportLoopOptions extends Omit<ReportRunsOptions, 'writer' | 'signal'> {
@@ -19,8 +20,6 @@ export interface ReportLoopOptions extends Omit<ReportRunsOptions, 'writer' | 's
   readonly oneAtATime: (run: () => Promise<void>) => Promise<void>;
 }
 
-/** Timers measure durations, schedules are dates: a step of the clock is noticed within this time. */
-const MAX_WAIT_MS = 300_000;
 const BACKOFF: BackoffOptions = { baseMs: 1_000, maxMs: 60_000, jitter: 'half' };
 /** Time until the report is read again after another process has created it. */
 const CREATED_ELSEWHERE_MS = 1_000;
@@ -91,7 +90,7 @@ export class ReportLoop {
     if (again) this.wake();
     else if (Number.isFinite(waitMs)) {
       const { clock } = this.#options;
-      this.#cancelTimer = clock.schedule(() => this.wake(), Math.min(waitMs, MAX_WAIT_MS));
+      this.#cancelTimer = callBy(clock, clock.now() + waitMs, () => this.wake());
     }
   }
 

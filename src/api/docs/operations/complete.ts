@@ -27,6 +27,7 @@ const PARAMETERS: Readonly<Record<string, { readonly pattern?: string; readonly 
   limit: { example: 100 },
   offset: { example: 0 },
   numRows: { example: 100 },
+  links: { example: true },
   format: { example: 'json' },
   sql: { example: 'SELECT count(*) FROM orders' },
   doPaginate: { example: true },
