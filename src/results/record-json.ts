@@ -79,16 +79,17 @@ function isRecord(value: unknown): value is ResultRecord {
     STRINGS.every((name) => typeof record[name] === 'string') &&
     ARRAYS.every((name) => Array.isArray(record[name])) &&
     areTexts(record['tables']) &&
-    areAdditions(record) &&
-    (record['checksums'] === undefined || areChecksums(record['checksums'])) &&
-    (record['compression'] === undefined || isCompression(record)) &&
-    (record['cursor'] === undefined || isCursor(record['cursor']))
+    areAdditions(record)
   );
 }
 
 /** Fields that records of earlier releases do not have. */
-function areAdditions({ sql, storedTimeMs, warnings }: Record<string, unknown>): boolean {
+function areAdditions(record: Record<string, unknown>): boolean {
+  const { sql, storedTimeMs, warnings, checksums, compression, cursor } = record;
   return (
+    (checksums === undefined || areChecksums(checksums)) &&
+    (compression === undefined || isCompression(record)) &&
+    (cursor === undefined || isCursor(cursor)) &&
     (sql === undefined || typeof sql === 'string') &&
     (storedTimeMs === undefined || Number.isSafeInteger(storedTimeMs)) &&
     (warnings === undefined || areTexts(warnings))

@@ -1,6 +1,19 @@
 import { readFile } from 'node:fs/promises';
-import { main as compile } from 'assemblyscript/asc';
 import type { Generator } from './generator.ts';
+
+interface Compiler {
+  main(
+    args: readonly string[],
+    io: {
+      readFile(name: string): string | null;
+      writeFile(name: string, contents: string | Uint8Array): void;
+      listFiles(): string[];
+    },
+  ): Promise<{ error: Error | null }>;
+}
+
+/** Not a literal: the package's declarations would replace global types of the whole program, such as that of `Array.at` by one that is never undefined. */
+const COMPILER: string = 'assemblyscript/asc';
 
 interface Kernel {
   /** File in this folder. */
@@ -30,7 +43,8 @@ export const generateQuoteKernel: Generator = () =>
 async function compiled(kernel: Kernel): Promise<Map<string, string>> {
   const source = await readFile(new URL(kernel.source, import.meta.url), 'utf8');
   let binary: Uint8Array | undefined;
-  const { error } = await compile(
+  const compiler = (await import(COMPILER)) as Compiler;
+  const { error } = await compiler.main(
     [
       'kernel.ts',
       '--outFile',

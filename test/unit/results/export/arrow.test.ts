@@ -2,7 +2,7 @@ import { type Table, tableFromIPC } from 'apache-arrow';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { arrowStream } from '../../../../src/results/export/arrow.ts';
-import { COLUMN_TYPES, columnValues, type ColumnType, fitting, rowsOf } from './columns.ts';
+import { COLUMN_TYPES, columnValues, fitting, rowsOf } from './columns.ts';
 
 const TEXTS = [
   '',
@@ -91,7 +91,7 @@ describe('values in Arrow', () => {
           const pieces = texts.flatMap((_, i) => (i % perPiece === 0 ? [texts.slice(i, i + perPiece).join('\n')] : []));
           const found = await table(types, pieces);
           for (const [i, type] of types.entries()) {
-            expect(values(found, i)).toEqual(rows.map((row) => columnValues(type as ColumnType, row[i] as string)));
+            expect(values(found, i)).toEqual(rows.map((row) => columnValues(type, row[i] as string)));
           }
         },
       ),
