@@ -50,5 +50,5 @@ function closedSchema(schema: Schema): Schema {
   // The Kubernetes API uses Go's syntax for a code point.
   if (typeof schema['pattern'] === 'string') closed['pattern'] = schema['pattern'].replaceAll('\\x{', '\\u{');
   if (schema.items !== undefined) closed['items'] = closedSchema(schema.items);
-  return closed as Schema;
+  return closed;
 }

@@ -65,7 +65,7 @@ describe.skipIf(!WANTED)('Superset (skipped unless `make test-superset` runs it)
       timeout: LIMIT_MS,
       maxBuffer: 64 * 1024 * 1024,
     });
-    const report = JSON.parse(stdout.trimEnd().split('\n').at(-1)!) as Report;
+    const report = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as Report;
     expect(report.connect).toEqual([201, 'created']);
     expect(report.tables).toEqual(['orders']);
     const [status, rows] = report.chart;
