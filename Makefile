@@ -74,6 +74,10 @@ soak: deps parts ## mixed load on operator and gateway for MINUTES=10; memory, s
 mutate: deps ## change one operator at a time and run the unit tests; prints the survivors (COUNT=300 SEED=1 ONLY=path)
 	@$(NODE) && COUNT=$(COUNT) SEED=$(SEED) ONLY=$(ONLY) exec node tools/dev/mutate.ts
 
+.PHONY: test-superset
+test-superset: deps parts-pinot ## a real Apache Superset connects through the gateway and draws a chart (first time 1 GB from PyPI; not part of make test)
+	@$(NODE) && SUPERSET=1 exec $(BIN)/vitest run --project integration test/integration/clients/superset
+
 .PHONY: fuzz-input
 INPUTS ?= 100000
 fuzz-input: deps ## 100,000 inputs each of JSON, SRNs, policies, URLs, forwarding headers, YAML and records; 4,000 to 30,000 each of kubeconfigs, certificates and responses of engine and buckets (INPUTS=number; FAST_CHECK_SEED=number)
