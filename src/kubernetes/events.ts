@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../platform/clock.ts';
 import { ExpiringLruCache } from '../platform/lru.ts';
 import { LOG_LIMITS, RateLimiter, type RateLimiterOptions } from '../platform/rate-limiter.ts';
-import type { ObjectMeta } from '../resources/meta.ts';
+import { API_VERSION, type ObjectMeta, PREFERRED_API_VERSION } from '../resources/meta.ts';
 import { kubernetesMicroTime } from '../resources/time.ts';
 import type { KubernetesTransport } from './transport.ts';
 
@@ -188,7 +188,8 @@ export class KubernetesEvents implements EventRecorder {
       note,
       type,
       regarding: {
-        apiVersion,
+        // `kubectl events --for` compares it with the version that kubectl uses.
+        apiVersion: apiVersion === API_VERSION ? PREFERRED_API_VERSION : apiVersion,
         kind,
         name: metadata.name,
         namespace: metadata.namespace ?? this.#ports.transport.namespace,

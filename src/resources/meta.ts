@@ -11,6 +11,9 @@ export type ServedVersion = (typeof SERVED_VERSIONS)[number];
 /** Values of `apiVersion` that resources may have. */
 export const API_VERSIONS: readonly string[] = SERVED_VERSIONS.map((version) => `${GROUP}/${version}`);
 
+/** The version that the API server prefers, and kubectl uses when none is named: the most stable one. */
+export const PREFERRED_API_VERSION = `${GROUP}/v1beta1`;
+
 /** Annotations and labels that olap-warden reads or writes. */
 export const ANNOTATIONS = {
   /** Author: an SRN for REST callers, the Kubernetes user name for kubectl (set by a MutatingAdmissionPolicy). */

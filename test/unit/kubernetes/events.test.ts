@@ -68,7 +68,14 @@ it('sends an Event of events.k8s.io/v1 about the object', async () => {
       eventTime: '2026-01-01T00:00:00.000000Z',
       reportingController: 'olapwarden.io/operator',
       reportingInstance: 'pod-1',
-      regarding: { kind: 'Role', name: 'analysts', namespace: 'olap', uid: 'uid-of-analysts' },
+      regarding: {
+        // The version of kubectl, which compares it for `kubectl events --for`.
+        apiVersion: 'olapwarden.io/v1beta1',
+        kind: 'Role',
+        name: 'analysts',
+        namespace: 'olap',
+        uid: 'uid-of-analysts',
+      },
     },
   });
 });
