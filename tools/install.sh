@@ -3,6 +3,7 @@
 #
 #   tools/install.sh node|kubernetes|node-parts|coredns|kind|helm|kube-score|pinot|pinot-parsers|pinot-tools|sample|s3|gcs|open-reports|prometheus|alertmanager|nginx|browser
 #   tools/install.sh kubernetes 1.35|1.36|1.37
+#   tools/install.sh --is-built PART      exits 0 if the part is there, and installs nothing
 #
 # An older minor version of Kubernetes has kube-apiserver, kube-controller-manager and kubectl, and the etcd of the newest one.
 # Parts are stored in ${XDG_CACHE_HOME:-~/.cache}/olap-warden/<part>-<version>-<hash of its pinned files>. All clones share
@@ -22,6 +23,9 @@ pinot_version=0.11.0
 # Beside it, those whose SQL parsers the SQL check is compared with.
 pinot_parser_versions='1.0.0 1.2.0 1.4.0 1.5.1'
 
+only_look=0
+if [ "${1:-}" = --is-built ]; then only_look=1; shift; fi
+
 say() { printf '%s %s\n' "$(date +%H:%M:%S)" "$*" >&2; }
 die() { say "error: $*"; exit 1; }
 need() { command -v "$1" >/dev/null 2>&1 || die "\`$1\` is not installed; $2"; }
@@ -30,6 +34,7 @@ pins() { cat "$@" | sha256sum | cut -c1-12; }
 # ensure FOLDER BUILDER: runs BUILDER with a temporary folder as its argument unless FOLDER exists; one build at a time.
 ensure() {
   local folder=$1 builder=$2
+  if [ "$only_look" = 1 ]; then [ -d "$folder" ]; return; fi
   if [ ! -d "$folder" ]; then
     need flock 'it is part of util-linux; parts are built on Linux only'
     mkdir -p "$cache"
@@ -293,6 +298,7 @@ find_browser() {
   for name in chromium-headless-shell chromium chromium-browser google-chrome; do
     if command -v "$name"; then return; fi
   done
+  [ "$only_look" = 0 ] || exit 1
   if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
     die 'no Chromium found: install chromium or chromium-headless-shell, or set CHROMIUM to its path'
   fi
@@ -315,12 +321,12 @@ case ${1:-} in
     fi
     ;;
   node-parts)
-    need_node_commands
+    [ "$only_look" = 1 ] || need_node_commands
     ensure "$cache/node-parts-$kubernetes_version-$(pins "$here"/{kubernetes,containerd,cni}/go.{mod,sum} "$here"/kubernetes/{pause/main.go,image.sh})" build_node_parts
     ;;
   coredns) ensure "$cache/coredns-$(pins "$here"/coredns/go.{mod,sum})" build_coredns ;;
   kind)
-    docker info >/dev/null 2>&1 || die 'kind requires Docker, but `docker info` fails: install or start Docker'
+    [ "$only_look" = 1 ] || docker info >/dev/null 2>&1 || die 'kind requires Docker, but `docker info` fails: install or start Docker'
     ensure "$cache/kind-$(pins "$here"/kubernetes/kind/go.{mod,sum})" build_kind
     ;;
   helm) ensure "$cache/helm-$helm_version-$(pins "$here"/{kubernetes,helm/kubeconform,helm/unittest}/go.{mod,sum})" build_helm ;;
