@@ -31,6 +31,13 @@ die() { say "error: $*"; exit 1; }
 need() { command -v "$1" >/dev/null 2>&1 || die "\`$1\` is not installed; $2"; }
 pins() { cat "$@" | sha256sum | cut -c1-12; }
 
+# A full disk fails within the programs that build, with messages that do not say where.
+need_space() {
+  local free
+  free=$(df -Pm "$cache" | awk 'NR == 2 { print $4 }')
+  [ "${free:-1000}" -ge 1000 ] || die "\`$cache\` has $free MB of free space, but parts are built with 1,000 MB or more: free some, or set XDG_CACHE_HOME to a folder on a larger disk"
+}
+
 # ensure FOLDER BUILDER: runs BUILDER with a temporary folder as its argument unless FOLDER exists; one build at a time.
 ensure() {
   local folder=$1 builder=$2
@@ -38,6 +45,7 @@ ensure() {
   if [ ! -d "$folder" ]; then
     need flock 'it is part of util-linux; parts are built on Linux only'
     mkdir -p "$cache"
+    need_space
     exec 9>"$folder.lock"
     flock 9
     if [ ! -d "$folder" ]; then
@@ -56,8 +64,11 @@ ensure() {
 
 # Node's binaries are npm packages, one per platform, with the checksums of node-packages.txt. No install script runs.
 build_node() {
-  need npm 'install Node 18 or newer with npm'
-  local arch
+  local advice='install Node 18 or newer with npm (https://nodejs.org/)' arch version
+  need npm "$advice"
+  need node "$advice"
+  version=$(node -p process.versions.node)
+  [ "${version%%.*}" -ge 18 ] || die "\`node\` is version $version, which is too old to install the Node of olap-warden: $advice"
   case $(uname -s)-$(uname -m) in
     Linux-x86_64) arch=x64 ;;
     Linux-aarch64 | Linux-arm64) arch=arm64 ;;
