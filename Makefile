@@ -36,8 +36,9 @@ test: deps ## lint, verify and all tests, on real parts
 test-unit: deps ## the tests that require only Node (about a minute)
 	@$(NODE) $(BIN)/vitest run --project unit
 
-test-integration: deps parts ## the tests with a real kube-apiserver, Pinot and object stores (ONLY=path; KUBERNETES=1.36; TEST_CONTROLLER=URL)
-	@tools/install.sh kubernetes $(KUBERNETES) >/dev/null
+test-integration: deps ## the tests with a real kube-apiserver, Pinot and object stores (ONLY=path builds only its parts; KUBERNETES=1.36; TEST_CONTROLLER=URL)
+	@$(NODE) && node tools/dev/parts.ts $(if $(ONLY),--for $(ONLY))
+	@$(if $(KUBERNETES),tools/install.sh kubernetes $(KUBERNETES) >/dev/null)
 	@$(NODE) $(BIN)/vitest run --project integration $(ONLY)
 
 test-e2e: deps parts web ## the tests of whole programs (ONLY=path)
@@ -75,8 +76,8 @@ mutate: deps ## change one operator at a time and run the unit tests; prints the
 	@$(NODE) && COUNT=$(COUNT) SEED=$(SEED) ONLY=$(ONLY) exec node tools/dev/mutate.ts
 
 .PHONY: test-superset
-test-superset: deps parts-pinot ## a real Apache Superset connects through the gateway and draws a chart (first time 1 GB from PyPI; not part of make test)
-	@$(NODE) && SUPERSET=1 exec $(BIN)/vitest run --project integration test/integration/clients/superset
+test-superset: deps ## a real Apache Superset connects through the gateway and draws a chart (first time 1 GB from PyPI; not part of make test)
+	@$(NODE) && node tools/dev/parts.ts sample && SUPERSET=1 exec $(BIN)/vitest run --project integration test/integration/clients/superset
 
 .PHONY: fuzz-input
 INPUTS ?= 100000
@@ -91,17 +92,9 @@ fuzz-http: deps ## 20,000 raw requests against a gateway process (SEED=number re
 fuzz-access: deps ## 20,000 walks of random administrators (STORE=memory|folder|kubernetes; SEED=number WALKS=number PARALLEL=number)
 	@$(NODE) && exec node test/fuzz/access/main.ts
 
-.PHONY: parts parts-built parts-pinot
-parts: ## build or download the real parts for the tests (first time: about half an hour)
-	@$(MAKE) -j2 parts-built parts-pinot
-
-parts-built:
-	@for part in kubernetes helm kube-score s3 gcs; do tools/install.sh $$part >/dev/null || exit 1; done
-	@$(NODE) && node tools/dev/node-parts.ts
-
-parts-pinot:
-	@tools/install.sh pinot-parsers >/dev/null
-	@tools/install.sh sample >/dev/null
+.PHONY: parts
+parts: ## build or download the real parts for the tests (first time: about half an hour; says which are missing)
+	@$(NODE) && exec node tools/dev/parts.ts
 
 ##@ Change
 .PHONY: lint format generate verify web screenshots lint-chart bench image release
@@ -121,8 +114,8 @@ verify: deps ## fail if a generated file is out of date
 web: deps ## build the dashboard into web/dist
 	@$(NODE) node web/build.ts
 
-screenshots: deps parts-pinot web ## update the images of the dashboard in docs/images
-	@$(NODE) && SCREENSHOTS=docs/images $(BIN)/vitest run --project e2e test/e2e/dashboard-quality.test.ts
+screenshots: deps web ## update the images of the dashboard in docs/images
+	@$(NODE) && node tools/dev/parts.ts sample && SCREENSHOTS=docs/images $(BIN)/vitest run --project e2e test/e2e/dashboard-quality.test.ts
 
 lint-chart: deps ## run helm lint, kubeconform and helm-unittest on all tested combinations of values, and kube-score
 	@$(NODE) node tools/helm/lint.ts

@@ -3,6 +3,7 @@
 #
 #   tools/install.sh node|kubernetes|node-parts|coredns|kind|helm|kube-score|pinot|pinot-parsers|pinot-tools|sample|s3|gcs|open-reports|prometheus|alertmanager|nginx|browser
 #   tools/install.sh kubernetes 1.35|1.36|1.37
+#   tools/install.sh --is-built PART      exits 0 if the part is there, and installs nothing
 #
 # An older minor version of Kubernetes has kube-apiserver, kube-controller-manager and kubectl, and the etcd of the newest one.
 # Parts are stored in ${XDG_CACHE_HOME:-~/.cache}/olap-warden/<part>-<version>-<hash of its pinned files>. All clones share
@@ -22,17 +23,29 @@ pinot_version=0.11.0
 # Beside it, those whose SQL parsers the SQL check is compared with.
 pinot_parser_versions='1.0.0 1.2.0 1.4.0 1.5.1'
 
+only_look=0
+if [ "${1:-}" = --is-built ]; then only_look=1; shift; fi
+
 say() { printf '%s %s\n' "$(date +%H:%M:%S)" "$*" >&2; }
 die() { say "error: $*"; exit 1; }
 need() { command -v "$1" >/dev/null 2>&1 || die "\`$1\` is not installed; $2"; }
 pins() { cat "$@" | sha256sum | cut -c1-12; }
 
+# A full disk fails within the programs that build, with messages that do not say where.
+need_space() {
+  local free
+  free=$(df -Pm "$cache" | awk 'NR == 2 { print $4 }')
+  [ "${free:-1000}" -ge 1000 ] || die "\`$cache\` has $free MB of free space, but parts are built with 1,000 MB or more: free some, or set XDG_CACHE_HOME to a folder on a larger disk"
+}
+
 # ensure FOLDER BUILDER: runs BUILDER with a temporary folder as its argument unless FOLDER exists; one build at a time.
 ensure() {
   local folder=$1 builder=$2
+  if [ "$only_look" = 1 ]; then [ -d "$folder" ]; return; fi
   if [ ! -d "$folder" ]; then
     need flock 'it is part of util-linux; parts are built on Linux only'
     mkdir -p "$cache"
+    need_space
     exec 9>"$folder.lock"
     flock 9
     if [ ! -d "$folder" ]; then
@@ -51,8 +64,11 @@ ensure() {
 
 # Node's binaries are npm packages, one per platform, with the checksums of node-packages.txt. No install script runs.
 build_node() {
-  need npm 'install Node 18 or newer with npm'
-  local arch
+  local advice='install Node 18 or newer with npm (https://nodejs.org/)' arch version
+  need npm "$advice"
+  need node "$advice"
+  version=$(node -p process.versions.node)
+  [ "${version%%.*}" -ge 18 ] || die "\`node\` is version $version, which is too old to install the Node of olap-warden: $advice"
   case $(uname -s)-$(uname -m) in
     Linux-x86_64) arch=x64 ;;
     Linux-aarch64 | Linux-arm64) arch=arm64 ;;
@@ -293,6 +309,7 @@ find_browser() {
   for name in chromium-headless-shell chromium chromium-browser google-chrome; do
     if command -v "$name"; then return; fi
   done
+  [ "$only_look" = 0 ] || exit 1
   if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
     die 'no Chromium found: install chromium or chromium-headless-shell, or set CHROMIUM to its path'
   fi
@@ -315,12 +332,12 @@ case ${1:-} in
     fi
     ;;
   node-parts)
-    need_node_commands
+    [ "$only_look" = 1 ] || need_node_commands
     ensure "$cache/node-parts-$kubernetes_version-$(pins "$here"/{kubernetes,containerd,cni}/go.{mod,sum} "$here"/kubernetes/{pause/main.go,image.sh})" build_node_parts
     ;;
   coredns) ensure "$cache/coredns-$(pins "$here"/coredns/go.{mod,sum})" build_coredns ;;
   kind)
-    docker info >/dev/null 2>&1 || die 'kind requires Docker, but `docker info` fails: install or start Docker'
+    [ "$only_look" = 1 ] || docker info >/dev/null 2>&1 || die 'kind requires Docker, but `docker info` fails: install or start Docker'
     ensure "$cache/kind-$(pins "$here"/kubernetes/kind/go.{mod,sum})" build_kind
     ;;
   helm) ensure "$cache/helm-$helm_version-$(pins "$here"/{kubernetes,helm/kubeconform,helm/unittest}/go.{mod,sum})" build_helm ;;

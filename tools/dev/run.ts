@@ -1,29 +1,26 @@
 // `make run`: starts a sample Pinot cluster (unless OLAP_CONTROLLER is set) and `olap-warden standalone`, until Ctrl-C.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { constants, copyFile, mkdir, open, readFile, rename, statfs, type FileHandle } from 'node:fs/promises';
+import { constants, copyFile, mkdir, open, readFile, rename, type FileHandle } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join, relative, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startCluster, type RunningCluster } from '../pinot/cluster.ts';
 import { loadSampleTables } from '../pinot/tables.ts';
 import { enableSampleServers } from './break.ts';
+import { requireFolder, requireJava, UsageError } from './run-requirements.ts';
 import { welcome, type WelcomeOptions } from './welcome.ts';
 
 const READY_LIMIT_MS = 120_000;
 const REPORT_LIMIT_MS = 30_000;
 const STOP_LIMIT_MS = 15_000;
 const LOG_LINES_SHOWN = 10;
-const MIN_FREE_BYTES = 1e9;
 const root = resolve(import.meta.dirname, '../..');
 const started = Date.now();
 
 function say(message: string): void {
   process.stderr.write(`[${((Date.now() - started) / 1_000).toFixed(1).padStart(5)} s] ${message}\n`);
 }
-
-/** A usage error, printed without a stack. */
-class UsageError extends Error {}
 
 interface Settings {
   readonly port: number;
@@ -71,19 +68,7 @@ async function requireFree(name: string, port: number): Promise<void> {
   }
 }
 
-/** The sample and its logs take 200 MB; Pinot fails in unclear ways on a full disk. */
-async function requireSpace(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  const { bavail, bsize } = await statfs(folder);
-  if (bavail * bsize >= MIN_FREE_BYTES) return;
-  const free = Math.floor((bavail * bsize) / 1e6);
-  throw new UsageError(
-    `${folder} has ${free} MB of free space, but the sample cluster needs 1,000 MB; free some, or choose another folder, for example \`make run DATA_DIR=/var/tmp/olap-warden\``,
-  );
-}
-
 async function startSample(settings: Settings, signal: AbortSignal): Promise<RunningCluster> {
-  await requireSpace(settings.dataDir);
   say('starting a sample Pinot cluster (one JVM with ZooKeeper, a controller, 2 brokers and 3 servers)');
   const directory = join(settings.dataDir, 'pinot');
   const cluster = await startCluster({ directory, brokers: 2, servers: 3, onProgress: say, signal });
@@ -273,7 +258,10 @@ async function run(signal: AbortSignal): Promise<void> {
   const settings = readSettings();
   await requireFree('PORT', settings.port);
   await requireFree('METRICS_PORT', settings.metricsPort);
-  const cluster = settings.controller === undefined ? await startSample(settings, signal) : undefined;
+  const withSample = settings.controller === undefined;
+  await requireFolder(settings.dataDir, withSample);
+  if (withSample) await requireJava();
+  const cluster = withSample ? await startSample(settings, signal) : undefined;
   try {
     if (cluster !== undefined) await writeSampleReport(settings);
     const controllerUrl = cluster?.controllerUrl ?? settings.controller ?? '';
@@ -288,7 +276,7 @@ try {
   await run(signal);
 } catch (error) {
   if (!signal.aborted) {
-    say(`error: ${error instanceof UsageError ? error.message : String(error)}`);
+    say(`error: ${error instanceof Error ? error.message : String(error)}`);
     process.exitCode = 1;
   }
 }
