@@ -8,7 +8,8 @@ import { checkList, checkSettings } from './check-settings.ts';
 
 const MIN_TIMEOUT_MS = 1_000;
 
-const CHECK_USAGE = `Usage: olap-warden check --controller URL [options]
+/** Help of `olap-warden check`. */
+export const CHECK_USAGE = `Usage: olap-warden check --controller URL [options]
 
 Runs the ${CATALOGUE.length} health checks once against any Apache Pinot cluster and prints the report.
 

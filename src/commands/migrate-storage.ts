@@ -2,7 +2,8 @@ import { parseArgs } from 'node:util';
 import { EXIT } from '../app/context.ts';
 import { runMigration, type MigrationContext, type MigrationRequest } from '../app/migrate-storage.ts';
 
-const MIGRATION_USAGE = `Usage: olap-warden migrate-storage [options]
+/** Help of `olap-warden migrate-storage`. */
+export const MIGRATION_USAGE = `Usage: olap-warden migrate-storage [options]
 
 Stores all custom resources of a Kubernetes cluster in the storage version of their definitions, and removes the other
 versions from the definitions' status.storedVersions. Run it after an upgrade whose notes say so. It can be interrupted

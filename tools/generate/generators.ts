@@ -3,6 +3,7 @@ import { generateApiTypes } from './api-types.ts';
 import { generateArgoHealth } from './argo-health.ts';
 import { generateAuditSchema } from './audit-schema.ts';
 import { generateChartCrds, generateChartManifests, generateChartReadme } from './chart-files.ts';
+import { generateCommands } from './commands.ts';
 import { generateConfiguration } from './configuration.ts';
 import { generateCheckIndex } from './check-index.ts';
 import { generateCrds } from './crds.ts';
@@ -26,6 +27,7 @@ export const GENERATORS: readonly Generator[] = [
   generateChartCrds,
   generateChartManifests,
   generateChartReadme,
+  generateCommands,
   generateConfiguration,
   generateCheckIndex,
   generateCrds,

@@ -1,9 +1,13 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { ACTIONS } from '../../../src/access/policy/actions.ts';
 import { PROPERTIES } from '../../../src/app/parts/properties.ts';
+import { COMMANDS } from '../../../src/commands/help.ts';
+import { SETTING_KEYS } from '../../../src/config/schema.ts';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';
-import { ROOT, unknown } from './pages.ts';
+import { commandsWith } from './blocks.ts';
+import { CURRENT_PAGES, ROOT, unknown } from './pages.ts';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
@@ -16,6 +20,20 @@ function isMetric(name: string): boolean {
   if (METRICS.has(name) || METRICS.has(name.replace(/_(bucket|sum|count)$/, ''))) return true;
   return [...METRICS].some((metric) => metric.startsWith(`${name}_`));
 }
+
+/** The flags that a command reads by its own call of `parseArgs`. */
+const ownFlags = (source: string): string[] =>
+  [...read(source).matchAll(/^ {6}'?([a-z-]+)'?: \{ type: '(?:string|boolean)'/gm)].map(([, flag]) => flag!);
+const SERVICE_FLAGS = new Set([...SETTING_KEYS.keys(), 'config', 'set', 'help']);
+const FLAGS: Readonly<Record<string, ReadonlySet<string>>> = {
+  check: new Set(ownFlags('src/commands/check.ts')),
+  'migrate-storage': new Set(ownFlags('src/commands/migrate-storage.ts')),
+  standalone: SERVICE_FLAGS,
+  gateway: SERVICE_FLAGS,
+  operator: SERVICE_FLAGS,
+};
+/** The words of a command line of olap-warden in a sentence, up to its end: a backtick, a pipe, a comment or the end of the line. */
+const COMMAND_LINE = /(?:`|npx )olap-warden ([a-z][a-z-]*(?:\\\n|[^\n`|#])*)/gm;
 
 describe('the documentation names only what exists:', () => {
   it('targets of the Makefile', () => {
@@ -64,5 +82,85 @@ describe('the documentation names only what exists:', () => {
         ? globSync(path, { cwd: ROOT }).length > 0
         : existsSync(join(ROOT, /[<…]/.test(path) ? dirname(path.split(/[<…]/)[0]!) : path)));
     expect(unknown(/`((?:src|test|tools|charts|crds|manifests|bench|web)\/[^\s`]+)`/g, isKnown)).toEqual([]);
+  });
+
+  it('commands and their flags', () => {
+    let flags = 0;
+    const isKnown = (line: string): boolean => {
+      const [command = '', ...words] = line.split(/\s+/);
+      const known = FLAGS[command];
+      const named = words.flatMap((word) => /^\[?--([a-z][a-z-]*)/.exec(word)?.[1] ?? []);
+      flags += named.length;
+      return known !== undefined && named.every((flag) => known.has(flag));
+    };
+    expect(Object.keys(FLAGS).toSorted()).toEqual(COMMANDS.toSorted());
+    expect(unknown(COMMAND_LINE, isKnown)).toEqual([]);
+    const inBlocks = commandsWith(/^(?:npx )?olap-warden /);
+    expect(inBlocks.length).toBeGreaterThan(2);
+    const wrong = inBlocks.filter(
+      ({ command }) => !isKnown(command.replace(/^(?:npx )?olap-warden /, '').replace(/[|#].*/, '')),
+    );
+    expect(wrong).toEqual([]);
+    expect(flags).toBeGreaterThan(5);
+  });
+
+  it('environment variables of settings', () => {
+    const known = new Set([...SETTING_KEYS.keys(), 'config'].map((key) => key.toUpperCase().replaceAll('-', '_')));
+    // Kubernetes sets it in pods beside a Service named olap-warden: the page says that it is ignored.
+    known.add('SERVICE_HOST');
+    // The dashboard names it in the calls that it copies.
+    known.add('TOKEN');
+    expect(unknown(/\bOLAP_WARDEN_([A-Z_]+[A-Z])\b/g, (name) => known.has(name))).toEqual([]);
+  });
+
+  it('actions', () => {
+    const verbs = [...new Set(ACTIONS.flatMap((action) => /^[A-Z][a-z]+/.exec(action) ?? []))].join('|');
+    // A variable of the code that begins like an action.
+    const known = new Set([...ACTIONS, 'QuerySchema']);
+    expect(unknown(new RegExp(`\`((?:${verbs})[A-Z][A-Za-z]+)\``, 'g'), (name) => known.has(name))).toEqual([]);
+  });
+});
+
+describe('the documentation has every', () => {
+  const lacking = (names: Iterable<string>, path: string): string[] => {
+    const text = read(path);
+    return [...names].filter((name) => !text.includes(`\`${name}\``));
+  };
+
+  it('setting and property', () => {
+    expect(lacking([...SETTING_KEYS.keys(), ...PROPERTIES.keys.keys()], 'docs/configuration.md')).toEqual([]);
+  });
+
+  it('action', () => {
+    expect(lacking(ACTIONS, 'docs/rbac.md')).toEqual([]);
+  });
+
+  it('flag of a command with flags of its own', () => {
+    const page = read('docs/commands.md');
+    for (const command of ['check', 'migrate-storage']) {
+      const [, chapter = ''] = page.split(`\n## ${command}\n`);
+      const missing = [...FLAGS[command]!].filter((flag) => !new RegExp(`--${flag}\\b`).test(chapter));
+      expect(missing, command).toEqual([]);
+    }
+  });
+
+  it('check, on a page and in the list', () => {
+    const index = read('docs/checks/README.md');
+    for (const { name } of CATALOGUE) {
+      expect(CURRENT_PAGES.map(({ path }) => path)).toContain(`docs/checks/${name}.md`);
+      expect(index).toContain(`(${name}.md)`);
+    }
+  });
+
+  it('metric that the sources register', () => {
+    const named = globSync('src/**/*.ts', { cwd: ROOT }).flatMap((path) =>
+      [
+        ...read(path).matchAll(
+          /\bname: '((?:olap_warden|olapwarden|workqueue|controller_runtime|leader_election)_[a-z_]+[a-z])'/g,
+        ),
+      ].map(([, name]) => name!),
+    );
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.filter((name) => !METRICS.has(name))).toEqual([]);
   });
 });

@@ -1,0 +1,30 @@
+import { CHECK_USAGE } from '../../src/commands/check.ts';
+import { USAGE } from '../../src/commands/help.ts';
+import { MIGRATION_USAGE } from '../../src/commands/migrate-storage.ts';
+import type { GeneratedFiles } from './generator.ts';
+
+const fenced = (text: string): string => `\`\`\`text\n${text.trimEnd()}\n\`\`\``;
+
+/** Generates docs/commands.md from the help texts of the program. */
+export function generateCommands(): GeneratedFiles {
+  const page = `<!-- Generated from the help texts of the program by \`make generate\`; do not edit. -->
+# Command line
+
+${fenced(USAGE)}
+
+The flags of \`standalone\`, \`gateway\` and \`operator\` are their settings: [configuration](configuration.md).
+
+## check
+
+The checks and what to do about each: [health checks](checks/README.md). \`--config\` takes the fields of \`spec\` of a [ClusterHealthReport](resources/clusterhealthreport.md).
+
+${fenced(CHECK_USAGE)}
+
+## migrate-storage
+
+When it is needed: [versions and upgrades](versions.md#move-the-storage-version).
+
+${fenced(MIGRATION_USAGE)}
+`;
+  return new Map([['docs/commands.md', page]]);
+}
