@@ -116,7 +116,13 @@ it('moves the hashes of version 0.1 into the status; gateways without a right on
 
 it('keeps the Secrets, with which version 0.1 can be installed again, until the token is rotated', async () => {
   expect(await secret(`${JOB.name}-hash`)).toBeDefined();
-  await kubectl('annotate', 'servicetokens.olapwarden.io', JOB.name, 'olapwarden.io/rotate-at=1');
+  const annotate = ['-n', namespace, 'annotate', 'servicetokens.olapwarden.io', JOB.name, 'olapwarden.io/rotate-at=1'];
+  // After an upgrade from 0.1 the admission policies know the second version some seconds later than the definitions.
+  const annotated = await eventually(
+    () => api.kubectl(annotate),
+    ({ code, stderr }) => code === 0 || !stderr.includes('There can be a delay'),
+  );
+  expect(annotated.stderr).toBe('');
   await eventually(
     () => secret(`${JOB.name}-hash`),
     (found) => found === undefined,
