@@ -47,6 +47,11 @@ async function submit(token: ServiceToken): Promise<string> {
   return ((await answer.json()) as Status).requestId;
 }
 
+/** The statuses of the calls by which a caller sees its query. */
+const seen = (token: ServiceToken, id: string): Promise<number[]> =>
+  Promise.all(
+    [`/query/${id}`, `/query/${id}/results?offset=0`].map(async (path) => (await callAs(token, 'GET', path)).status),
+  );
 /** As the administrator sees it. */
 const status = async (id: string): Promise<Status> =>
   (await (await gateway.call('GET', `/query/${id}`)).json()) as Status;
@@ -79,6 +84,18 @@ describe('an asynchronous query', () => {
     await until('a cancellation at the engine', () =>
       engine.seen.some(({ method, url }) => method === 'DELETE' && url.startsWith(`/query/${id}?client=true`)),
     );
+  });
+
+  it('shows neither its state nor its result to a token that was deleted after its end', async () => {
+    const token = await reader('fourth');
+    const id = await submit(token);
+    waiting[0]!.setHeader('content-type', 'application/json');
+    waiting[0]!.end(answerText(rowTexts(5)));
+    await until('the query is done', async () => (await status(id)).state === 'done');
+    expect(await seen(token, id)).toEqual([200, 200]);
+    const srn = `srn2:service-token%23${token.accessKey}`;
+    expect((await gateway.call('DELETE', `/api/v1/rbac-manager/service-tokens/${srn}`)).status).toBe(200);
+    expect(await seen(token, id)).toEqual([401, 401]);
   });
 
   it('continues when its caller has disconnected, and is read with the rights of then', async () => {
