@@ -182,9 +182,9 @@ describe.each(['light', 'dark'] as const)('every page in the %s theme', (colorSc
   );
 });
 
-describe('the documentation in the gateway', () => {
+describe.each(['light', 'dark'] as const)('the documentation in the gateway in the %s theme', (colorScheme) => {
   it.each(['/docs', '/docs/checks/REPLICATION_CHECK'])('is accessible: %s', async (path) => {
-    const { page, problems } = await visit(browser, gateway.url, path);
+    const { page, problems } = await visit(browser, gateway.url, path, { colorScheme });
     await page.getByRole('heading', { level: 1 }).first().waitFor();
     expect(await accessibility(page)).toEqual([]);
     expect(problems).toEqual([]);

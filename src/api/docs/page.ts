@@ -38,7 +38,7 @@ interface Document {
   readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
 }
 
-export const STYLE = `:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}
+export const STYLE = `:root{color-scheme:light dark;background:Canvas;color:CanvasText;font:16px/1.5 system-ui,sans-serif}
 body{max-width:60rem;margin:0 auto;padding:1rem}
 code{font:0.9em ui-monospace,monospace}
 table{border-collapse:collapse;width:100%}

@@ -83,8 +83,11 @@ async function post(sent: readonly object[], endsAt?: string): Promise<void> {
 /** In an order that does not depend on the sender; without what a receiver of its own has. */
 function comparable({ alerts: all, groupKey, externalURL, ...payload }: WebhookPayload) {
   const shown = all
-    .map(({ fingerprint, generatorURL, ...alert }) => ({
+    .map(({ fingerprint, generatorURL, startsAt, endsAt, ...alert }) => ({
       ...alert,
+      // Go prints no zeros at the end of a second's fraction.
+      startsAt: Date.parse(startsAt),
+      endsAt: Date.parse(endsAt),
       fingerprint: /^[0-9a-f]{16}$/.test(fingerprint),
       generatorURL: typeof generatorURL,
     }))
