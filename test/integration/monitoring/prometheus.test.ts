@@ -84,6 +84,7 @@ describe('a real Prometheus', () => {
     };
     await service.call('DELETE', `/query/resultStore/${await submit()}`);
     await service.call('GET', `/query/${await submit()}/results?offset=0`);
+    await service.call('POST', '/query/sql?doPaginate=true&async=true', { sql: 'SELECT * FROM types LIMIT 5' });
     await service.call('POST', '/api/v1/rbac-manager/roles', { name: 'somebody' });
     await service.call('GET', '/api/v1/rbac-manager/roles/missing');
     const queries = [...ROWS, ...OPERATION_ROWS]
