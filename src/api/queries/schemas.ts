@@ -159,7 +159,8 @@ export const ResultLinks = Type.Object(
     offset: Type.Integer({ description: 'The first row of the parts.' }),
     numRows: Type.Integer({ description: 'Rows in the parts.' }),
     url: Type.String({
-      description: 'The stored rows in the bucket. A credential: whoever has it can read them until it expires.',
+      description:
+        'The stored rows in the bucket. A credential: anyone who has the URL can read the rows until it expires.',
     }),
     expirationTimeMs: Type.Integer({ description: 'When `url` expires, epoch milliseconds.' }),
     coding: StringEnum(['identity', 'zstd'], {

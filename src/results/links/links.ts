@@ -27,7 +27,7 @@ export interface ResultLinks extends PageRequest {
   /** JSON text as received from the engine. */
   readonly dataSchema: string;
   readonly numRowsResultSet: number;
-  /** Signed: whoever has it can read the rows until it expires. */
+  /** Signed: anyone who has the URL can read the rows until it expires. */
   readonly url: string;
   /** When `url` expires; epoch milliseconds. */
   readonly expirationTimeMs: number;
