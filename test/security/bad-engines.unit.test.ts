@@ -13,7 +13,7 @@ import { WAIT_LIMIT_MS } from '../support/limits.ts';
 import { type Standalone, startStandalone } from '../support/service.ts';
 import { SlowCluster } from '../support/slow-cluster.ts';
 import { StubEngine } from '../support/stub-engine.ts';
-import { checkAsync, mutated } from './support/fuzz.ts';
+import { checkAsync, JSON_MARKS, mutated } from './support/fuzz.ts';
 
 // An engine with any responses: each request of a client ends with a response of the engine that is valid HTTP, or with a documented error; each health run ends.
 
@@ -48,23 +48,7 @@ const HEADERS = [
   'Set-Cookie: a=b\r\n',
   'Location: http://127.0.0.1:9/\r\n',
 ];
-const JSON_PIECES = [
-  '{',
-  '}',
-  '[',
-  ']',
-  '"',
-  ':',
-  ',',
-  'null',
-  '1e999',
-  '-',
-  '\\',
-  '\\ud800',
-  '\u00ff',
-  '\u0000',
-  '"rows":',
-];
+const JSON_PIECES = [...JSON_MARKS, 'null', '1e999', '-', '\\', '\\ud800', '\u00ff', '\u0000', '"rows":'];
 const NESTED = ['['.repeat(5_000), '{"a":'.repeat(5_000), '"'.repeat(999)];
 /** Bytes of a response, also several or a part. */
 const response = fc.oneof(

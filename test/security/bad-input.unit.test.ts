@@ -11,7 +11,7 @@ import { recordFromJson } from '../../src/results/record-json.ts';
 import { QueryError } from '../../src/results/errors.ts';
 import { indexBytes } from '../../src/results/row-index.ts';
 import { parseManifest } from '../../src/store/folder/manifest.ts';
-import { check, pieces } from './support/fuzz.ts';
+import { check, JSON_MARKS, pieces } from './support/fuzz.ts';
 
 // Input of any form gets a value or the documented error within 50 ms of CPU time, never an error of the program. `make fuzz-input` tries 100,000 of each kind.
 const NUMBERS = { submissionTimeMs: 1, expirationTimeMs: 2, rowCount: 1, rowBytes: 1, stride: 1, checkpoints: 1 };
@@ -45,13 +45,7 @@ function attempt<T>(read: () => T, errors: readonly (abstract new (...args: neve
 describe('input of any form', () => {
   it('as JSON is a value that JSON.parse reads in the same way, or an error', () => {
     const text = pieces(
-      '{',
-      '}',
-      '[',
-      ']',
-      '"',
-      ':',
-      ',',
+      ...JSON_MARKS,
       '"a"',
       '"__proto__"',
       '1',

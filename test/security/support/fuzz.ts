@@ -1,5 +1,8 @@
 import fc from 'fast-check';
 
+/** The marks of which JSON consists, besides its values. */
+export const JSON_MARKS: readonly string[] = ['{', '}', '[', ']', '"', ':', ','];
+
 const SHORT = 1_000;
 
 /** `make fuzz-input` sets INPUTS=100000, the number for kinds that have 1,000 in every run of the tests; others have the same share of it. */

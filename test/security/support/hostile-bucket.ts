@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { Crc32c } from '../../../src/results/stores/gcs/crc32c.ts';
+import { JSON_MARKS } from './fuzz.ts';
 
 export const BUCKET = 'results';
 
@@ -37,22 +38,7 @@ const INSERTED = [
   '<Contents>',
   '<IsTruncated>true</IsTruncated>',
 ];
-const MORE = [
-  '{',
-  '}',
-  '[',
-  ']',
-  '"',
-  ':',
-  ',',
-  'null',
-  '{"items":[null]}',
-  '-1',
-  '1e400',
-  '\u0000',
-  '\u00ff',
-  '__proto__',
-];
+const MORE = [...JSON_MARKS, 'null', '{"items":[null]}', '-1', '1e400', '\u0000', '\u00ff', '__proto__'];
 
 /** @param statuses that are tried */
 export function change(statuses: readonly number[]): fc.Arbitrary<Change> {
