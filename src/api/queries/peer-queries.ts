@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { FORWARDED_HEADER, type Peer } from '../../results/peers/peers.ts';
 import { classOf } from '../server/request/classify.ts';
 import type { Forwarding, PeerRouting } from './peer-routing.ts';
-import type { MyQueries, QueryStatus } from './schemas.ts';
+import type { MyQueries, QueryStatus } from './status-schemas.ts';
 
 /** Bytes of a response of another gateway: 1,001 queries with the longest texts that are recorded. */
 const MAX_BYTES = 32 * 1024 * 1024;

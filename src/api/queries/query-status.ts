@@ -1,7 +1,7 @@
 import type { PaginatedQueries } from '../../results/paginated-queries.ts';
 import { isActive, type RunStatus } from '../../results/runs/status.ts';
 import type { PaginationSettings } from '../../results/settings.ts';
-import type { QueryStatus } from './schemas.ts';
+import type { QueryStatus } from './status-schemas.ts';
 
 /** Parts that the status of a query needs. */
 export interface StatusParts {

@@ -13,7 +13,8 @@ import { READ_ERRORS } from './data-plane/operations.ts';
 import { queriesOfPeers } from './peer-queries.ts';
 import { holderOf, type PeerRouting } from './peer-routing.ts';
 import { queryStatus, type StatusParts } from './query-status.ts';
-import { ForwardHeaders, MineQuerystring, MyQueries, QueryStatus, RequestIdParams } from './schemas.ts';
+import { ForwardHeaders, RequestIdParams } from './schemas.ts';
+import { MineQuerystring, MyQueries, QueryStatus } from './status-schemas.ts';
 
 export interface QueryRunRoutes extends StatusParts {
   readonly runs: QueryRuns;

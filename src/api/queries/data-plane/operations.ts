@@ -9,7 +9,6 @@ import {
   NoQuerystring,
   PageQuerystring,
   QueryResponse,
-  QueryStatus,
   RequestIdParams,
   ResultLinks,
   ResultsQuerystring,
@@ -18,6 +17,7 @@ import {
   SqlTextQuerystring,
   SubmitQuerystring,
 } from '../schemas.ts';
+import { QueryStatus } from '../status-schemas.ts';
 
 /** An operation of the data plane in the OpenAPI document. */
 export interface Operation {
