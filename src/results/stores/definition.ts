@@ -31,7 +31,7 @@ export interface StoreDefinition {
 /** The setting of a store that compresses new results. @param store for the description */
 export function compressionSetting(store: string): TUnsafe<'none' | StoredCoding> {
   return choice(['none', 'zstd'], {
-    description: `How the ${store} store compresses the rows of new results. Results that exist are read either way; releases before 0.3 report compressed ones as damaged.`,
+    description: `How the ${store} store compresses the rows of new results. Results that exist are read either way; releases before 0.2 report compressed ones as damaged.`,
     default: 'none',
   });
 }
