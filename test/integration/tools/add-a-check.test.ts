@@ -57,6 +57,7 @@ it('adds a check by one file, its test and its page', async () => {
   expect(generated.stdout.trim().replace('wrote ', '').split(', ')).toEqual([
     'src/health/check-files.ts',
     'charts/olap-warden/files/alerts.yaml',
+    'docs/commands.md',
     'docs/checks/README.md',
   ]);
   await node('tools/generate.ts', '--check');
