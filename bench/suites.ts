@@ -25,7 +25,7 @@ export const SUITES: readonly SuitePlan[] = [
   { name: 'pages', about: 'Indexing, pages and storing', seconds: 420, fullSeconds: 600 },
   { name: 'export', about: 'Results as DataFrames', seconds: 240, fullSeconds: 240 },
   { name: 'proxy', about: 'Queries that pass through', seconds: 150, fullSeconds: 150 },
-  { name: 'broker', about: 'Queries on a real Pinot', seconds: 240, fullSeconds: 240 },
+  { name: 'broker', about: 'Queries on a real Pinot', seconds: 350, fullSeconds: 350 },
   { name: 'cursors', about: "Pinot's own cursors", seconds: 120, fullSeconds: 240 },
   { name: 'load', about: 'Many clients', seconds: 240, fullSeconds: 240 },
   { name: 'gateways', about: 'Several gateways', seconds: 75, fullSeconds: 75 },

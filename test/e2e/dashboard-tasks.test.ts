@@ -134,8 +134,9 @@ describe('an analyst', () => {
     await signInByKeys();
     await clicks.on(link('Queries'));
     await clicks.on(page.getByText(/tables? available/u));
-    await page.getByRole('searchbox', { name: 'Search tables' }).focus();
+    await page.keyboard.press('Tab');
     await page.keyboard.type('custom', DELAY);
+    await expect.poll(() => page.getByRole('searchbox', { name: 'Search tables' }).inputValue()).toBe('custom');
     await clicks.on(page.getByRole('button', { name: 'customers' }).first());
     expect(await page.locator('.cm-content').textContent()).toBe('SELECT * FROM customers LIMIT 1000');
     expect(clicks.count).toBe(3);
