@@ -1,6 +1,7 @@
 import type { Bench } from '../frame/bench.ts';
 import { atLeastTimes, atMost, atMostTimes, NO_GOAL } from '../frame/rows.ts';
 import { sized } from '../frame/sizes.ts';
+import type { Parsed } from '../workloads/parsing-endpoint.ts';
 import { runProgram } from '../workloads/program.ts';
 
 /** A run in the output of `bench/workloads/health-run.ts`. */
@@ -24,16 +25,14 @@ const GOAL_SIZE = sized({ quick: 10, normal: 500 });
 
 /** A health run on clusters of 10 to 1,000 tables; the engine is a stub in a separate process. */
 export async function run(bench: Bench): Promise<void> {
-  const yardstick = jsonParseMsPerMb();
-  bench.note(`JSON.parse of segments' metadata takes ${yardstick.toFixed(1)} ms of CPU for 1 MB on this machine`);
   const points: HealthPoint[] = [];
   for (const tables of SIZES) {
-    const { first: figures, second } = await healthRun(tables);
+    const { first: figures, second, parsed } = await healthRun(tables);
     const unread = [...figures.unread, ...second.unread];
     if (unread.length > 0) throw new Error(`the stub has no responses for: ${unread.join('; ')}`);
     const read = Math.round(figures.bytes / MB);
     bench.note(
-      `${tables} tables: ${figures.calls} calls, ${read} MB read, ${Math.round(figures.cpuMs)} ms CPU, ${Math.round(figures.wallMs)} ms wall, ${Math.round(figures.maxRssBytes / MB)} MB resident`,
+      `${tables} tables: ${figures.calls} calls, ${read} MB read, ${Math.round(figures.cpuMs)} ms CPU, ${Math.round(figures.wallMs)} ms wall, ${Math.round(figures.maxRssBytes / MB)} MB resident; JSON.parse of ${Math.round(parsed.bytes / MB)} MB: ${Math.round(parsed.cpuMs)} ms CPU`,
     );
     const isGoal = tables === GOAL_SIZE;
     const work = `health run, ${tables} tables × ${SEGMENTS} segments, ${SERVERS} servers`;
@@ -43,7 +42,7 @@ export async function run(bench: Bench): Promise<void> {
       better: 'less',
       ours: figures.cpuMs / 1_000,
       peer: 'JSON.parse of the same bytes',
-      theirs: (read * yardstick) / 1_000,
+      theirs: parsed.cpuMs / 1_000,
       goal: isGoal ? atMostTimes(1.2) : NO_GOAL,
     });
     bench.add({
@@ -132,30 +131,20 @@ function addSecondRun(bench: Bench, work: string, first: Figures, second: Figure
   });
 }
 
-/** The current speed of this machine: CPU milliseconds of JSON.parse for a megabyte. */
-function jsonParseMsPerMb(): number {
-  const fields = Object.fromEntries(
-    Array.from({ length: 16 }, (_, i) => [`segment.field.name${i}`, `17600000000${i}`]),
-  );
-  const nodes = Array.from({ length: 2_000 }, (_, i) => ({
-    id: `table__${i}__0__20261120T2346Z`,
-    simpleFields: fields,
-    mapFields: {},
-    listFields: {},
-  }));
-  const text = JSON.stringify(nodes, undefined, 2);
-  for (let i = 0; i < 10; i += 1) JSON.parse(text);
-  const before = process.cpuUsage();
-  for (let i = 0; i < 20; i += 1) JSON.parse(text);
-  const used = process.cpuUsage(before);
-  return (used.user + used.system) / 1_000 / ((20 * text.length) / MB);
+interface Runs {
+  readonly first: Figures;
+  readonly second: Figures;
+  /** The responses of a run, read with JSON.parse. */
+  readonly parsed: Parsed;
 }
 
-async function healthRun(tables: number): Promise<{ first: Figures; second: Figures }> {
+async function healthRun(tables: number): Promise<Runs> {
   const stub = runProgram('engine-stub.ts', [tables, SEGMENTS, SERVERS].map(String));
   try {
     const url = await stub.line;
-    return JSON.parse(await runProgram('health-run.ts', [url]).line) as { first: Figures; second: Figures };
+    const runs = JSON.parse(await runProgram('health-run.ts', [url]).line) as Omit<Runs, 'parsed'>;
+    const parsed = JSON.parse(await runProgram('health-run.ts', [url, 'parse']).line) as Parsed;
+    return { ...runs, parsed };
   } finally {
     stub.kill();
   }

@@ -6,12 +6,15 @@ import { KeptReadings } from '../../src/health/gather/kept-readings.ts';
 import { runChecks } from '../../src/health/run.ts';
 import { resolveSettings } from '../../src/health/settings.ts';
 import { systemClock } from '../../src/platform/clock.ts';
+import { parsing, type Parsed } from './parsing-endpoint.ts';
 
 /**
  * A health run in a separate process and a second one on the unchanged cluster, to measure their CPU and memory:
- * `node bench/workloads/health-run.ts <controller URL>`; prints their figures as JSON.
+ * `node bench/workloads/health-run.ts <controller URL>`; prints their figures as JSON. With `parse` as a second argument it makes one run, and
+ * prints what `JSON.parse` takes for the responses.
  */
-const url = process.argv[2] ?? '';
+const [url = '', mode] = process.argv.slice(2);
+const parsed: Parsed = { bytes: 0, cpuMs: 0 };
 const engine = createEngine({ controllerUrls: [url], brokerUrls: [url] });
 let calls = 0;
 let bytes = 0;
@@ -43,11 +46,14 @@ function counting(endpoint: EngineEndpoint): EngineEndpoint {
   };
 }
 
+const observed = (endpoint: EngineEndpoint): EngineEndpoint =>
+  mode === 'parse' ? parsing(endpoint, parsed) : counting(endpoint);
+
 /** The instances of the stub have names without DNS records: all requests go to the stub. */
 const counted: Engine = {
-  controller: counting(engine.controller),
-  brokerFor: async (tables, signal) => counting(await engine.brokerFor(tables, signal)),
-  endpoint: () => counting(engine.endpoint(url)),
+  controller: observed(engine.controller),
+  brokerFor: async (tables, signal) => observed(await engine.brokerFor(tables, signal)),
+  endpoint: () => observed(engine.endpoint(url)),
   close: () => engine.close(),
 };
 
@@ -81,6 +87,6 @@ async function measured(): Promise<object> {
 }
 
 const first = await measured();
-const second = await measured();
-process.stdout.write(`${JSON.stringify({ first, second })}\n`);
+const figures = mode === 'parse' ? parsed : { first, second: await measured() };
+process.stdout.write(`${JSON.stringify(figures)}\n`);
 await engine.close();

@@ -23,6 +23,11 @@ export class Layouts<T extends object> {
     else this.#documentBytes += bytes;
   }
 
+  /** Whether tables should be completed before others are begun, so that all layouts that are needed can be kept. */
+  get isHalfFull(): boolean {
+    return this.#segments > MAX_SEGMENTS / 2;
+  }
+
   get(table: T): Layout | undefined {
     return this.#layouts.get(table);
   }

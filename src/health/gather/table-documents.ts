@@ -35,6 +35,8 @@ const STATE_PRIORITY = 1;
 /** Before other ideal states, because those that wait for their external view take memory. */
 const VIEW_PRIORITY = 0;
 const SIZE_PRIORITY = 8;
+/** After all other calls: a table whose layout cannot be kept needs its ideal state once more for each further document. */
+const LATE_STATE_PRIORITY = 9;
 
 /** The parts of a table that have been read so far. */
 export interface TableState {
@@ -182,7 +184,8 @@ export class TableDocuments {
 
   #document(entry: TableEntry, document: 'idealstate' | 'externalview'): Call {
     const path = `/tables/${encodeURIComponent(entry.name)}/${document}`;
-    const priority = document === 'externalview' ? VIEW_PRIORITY : STATE_PRIORITY;
+    const statePriority = this.#layouts.isHalfFull ? LATE_STATE_PRIORITY : STATE_PRIORITY;
+    const priority = document === 'externalview' ? VIEW_PRIORITY : statePriority;
     return this.#options.calls.call(document, path, { timeoutMs: DOCUMENT_TIMEOUT_MS, priority });
   }
 
