@@ -36,12 +36,13 @@ test: deps ## lint, verify and all tests, on real parts
 test-unit: deps ## the tests that require only Node (about a minute)
 	@$(NODE) $(BIN)/vitest run --project unit
 
-test-integration: deps ## the tests with a real kube-apiserver, Pinot and object stores (ONLY=path builds only its parts; KUBERNETES=1.36; TEST_CONTROLLER=URL)
-	@$(NODE) && node tools/dev/parts.ts $(if $(ONLY),--for $(ONLY))
+test-integration: deps ## the tests with a real kube-apiserver, Pinot and object stores (ONLY=path; builds only their parts; KUBERNETES=1.36; TEST_CONTROLLER=URL)
+	@$(NODE) && node tools/dev/parts.ts --for integration $(ONLY)
 	@$(if $(KUBERNETES),tools/install.sh kubernetes $(KUBERNETES) >/dev/null)
 	@$(NODE) $(BIN)/vitest run --project integration $(ONLY)
 
-test-e2e: deps parts web ## the tests of whole programs (ONLY=path)
+test-e2e: deps web ## the tests of whole programs (ONLY=path; builds only their parts)
+	@$(NODE) && node tools/dev/parts.ts --for e2e $(ONLY)
 	@$(NODE) $(BIN)/vitest run --project e2e $(ONLY)
 
 .PHONY: fuzz-sql
@@ -51,25 +52,29 @@ fuzz-sql: deps ## random SQL texts through the SQL check and the parsers of five
 	@$(NODE) && SQL_TEXTS=$(TEXTS) SQL_SEED=$(SEED) $(BIN)/vitest run --project integration test/integration/engine
 
 .PHONY: test-races
-test-races: deps parts ## 1,000 races of each kind between deletions and references, and 150 gateways killed during writes
-	@$(NODE) && RACES=1000 KILLS=100 $(BIN)/vitest run --project integration test/integration/rbac/races.test.ts test/integration/rbac/kill.test.ts
+RACE_TESTS := test/integration/rbac/races.test.ts test/integration/rbac/kill.test.ts
+test-races: deps ## 1,000 races of each kind between deletions and references, and 150 gateways killed during writes
+	@$(NODE) && node tools/dev/parts.ts --for integration $(RACE_TESTS)
+	@$(NODE) && RACES=1000 KILLS=100 $(BIN)/vitest run --project integration $(RACE_TESTS)
 
 .PHONY: test-security
-test-security: deps parts ## the tests that SECURITY.md names, npm audit, and the list of shipped packages (UPDATE=1 writes docs/access-by-role.md)
+test-security: deps ## the tests that SECURITY.md names, npm audit, and the list of shipped packages (UPDATE=1 writes docs/access-by-role.md)
 	@$(NODE) && node tools/dev/supply-chain.ts && UPDATE=$(UPDATE) exec node tools/dev/suite.ts SECURITY.md test/security
 
 .PHONY: test-faults
 FAULT_SECONDS ?= 10
-test-faults: deps parts ## faults of the Kubernetes API, object store, disk, engine and own processes under load, about ten minutes (ALL=1: every test of docs/guarantees.md; UPDATE=1 writes its figures)
+test-faults: deps ## faults of the Kubernetes API, object store, disk, engine and own processes under load, about ten minutes (ALL=1: every test of docs/guarantees.md; UPDATE=1 writes its figures)
 	@$(NODE) && UPDATE=$(UPDATE) FAULT_SECONDS=$(FAULT_SECONDS) exec node tools/dev/suite.ts $(if $(ALL),docs/guarantees.md,-) test/faults
 
 .PHONY: test-history soak mutate
 WRITES ?= 10000
-test-history: deps parts ## WRITES=10000 random writes through three gateways and kubectl with faults; then compares stored objects, decisions and tokens (SEED=number)
+test-history: deps ## WRITES=10000 random writes through three gateways and kubectl with faults; then compares stored objects, decisions and tokens (SEED=number)
+	@$(NODE) && node tools/dev/parts.ts --for integration test/faults/history
 	@$(NODE) && WRITES=$(WRITES) SEED=$(SEED) exec $(BIN)/vitest run --project integration test/faults/history.integration.test.ts
 
 MINUTES ?= 10
-soak: deps parts ## mixed load on operator and gateway for MINUTES=10; memory, sockets, timers, watches and stored results must end where they began
+soak: deps ## mixed load on operator and gateway for MINUTES=10; memory, sockets, timers, watches and stored results must end where they began
+	@$(NODE) && node tools/dev/parts.ts --for integration test/soak
 	@$(NODE) && MINUTES=$(MINUTES) exec $(BIN)/vitest run --project integration test/soak
 
 mutate: deps ## change one operator at a time and run the unit tests; prints the survivors (COUNT=300 SEED=1 ONLY=path)

@@ -55,6 +55,8 @@ const INSTALLS = [
   /\bstartObjectServer\('([a-z0-9-]+)'/g,
   /(?:install\.sh'\)|\b(?:install|INSTALL)), \[\s*'([a-z0-9-]+)'/g,
 ];
+/** Calls of `make run`, which starts the sample cluster. */
+const RUNS_SAMPLE = /'make', \['run'\]/;
 const SHARES = /\bsharedPart\('(\w+)'/g;
 /** `import … from`, `export … from` and `import()` of a file of the repository. */
 const IMPORT = /\b(?:import|export)\s+(type\s)?([^'";]*?)\s*(?:from\s+)?'(\.[^']+)'|\bimport\('(\.[^']+)'\)/g;
@@ -63,7 +65,7 @@ const IMPORT = /\b(?:import|export)\s+(type\s)?([^'";]*?)\s*(?:from\s+)?'(\.[^']
 export function partsIn(source: string): string[] {
   const named = INSTALLS.flatMap((pattern) => [...source.matchAll(pattern)].map(([, part]) => part as string));
   const shared = [...source.matchAll(SHARES)].flatMap(([, name]) => SHARED[name as keyof SharedParts] ?? []);
-  return [...named, ...shared];
+  return [...named, ...shared, ...(RUNS_SAMPLE.test(source) ? ['sample'] : [])];
 }
 
 /** The files that a source text imports at run time, as relative specifiers. A file that only needs the installer itself needs no part for it. */
@@ -100,13 +102,21 @@ export function withNeeds(parts: readonly string[]): string[] {
   return Object.keys(PARTS).filter((part) => all.has(part));
 }
 
+/** The files of the projects of tests that need parts (`vitest.config.ts`). */
+const FILES = {
+  integration: 'test/{integration,contract,security,faults,soak}/**/*.test.ts',
+  e2e: 'test/e2e/**/*.test.ts',
+};
+export type Project = keyof typeof FILES;
+
 /**
- * The files of the project `integration` whose path contains one of the texts, as vitest selects them.
- * @param filters the words of ONLY
+ * The files of a project whose path contains one of the texts, as vitest selects them.
+ * @param filters the words of ONLY, or paths; none for all files
  */
-export function integrationTests(filters: readonly string[]): string[] {
+export function testsOf(project: Project, filters: readonly string[] = []): string[] {
   const names = filters.map((filter) => relative(root, resolve(root, filter)));
-  return globSync('test/{integration,contract,security,faults,soak}/**/*.test.ts', { cwd: root })
-    .filter((file) => !file.endsWith('.unit.test.ts') && names.some((name) => file.includes(name)))
+  return globSync(FILES[project], { cwd: root })
+    .filter((file) => !file.endsWith('.unit.test.ts'))
+    .filter((file) => names.length === 0 || names.some((name) => file.includes(name)))
     .toSorted();
 }

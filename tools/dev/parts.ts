@@ -1,13 +1,15 @@
 // Builds or downloads the real parts for tests, with progress by part; prints nothing when they are all there.
-//   node tools/dev/parts.ts                    all parts of `make test`
-//   node tools/dev/parts.ts PART…              these parts
-//   node tools/dev/parts.ts --for FILTER…      the parts of the integration tests whose path contains a filter
+//   node tools/dev/parts.ts                     all parts of `make test`
+//   node tools/dev/parts.ts PART…               these parts
+//   node tools/dev/parts.ts --for PROJECT FILTER…  the parts of the tests of `integration` or `e2e` whose path contains a filter; of all without one
+//   node tools/dev/parts.ts --plan              prints what all parts of `make test` that are missing take, and builds nothing
+//   node tools/dev/parts.ts --no-plan           builds them without printing it first
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { dockerWorks } from '../../test/support/kind/choice.ts';
 import { canHoldNode } from '../../test/support/node/machine.ts';
-import { ALL_TESTS, integrationTests, PARTS, partsOf, withNeeds } from './part-list.ts';
+import { ALL_TESTS, PARTS, partsOf, testsOf, withNeeds } from './part-list.ts';
 import { plan } from './part-plan.ts';
 
 const INSTALL = resolve(import.meta.dirname, '../install.sh');
@@ -26,13 +28,15 @@ async function install(args: readonly string[], quiet: boolean): Promise<number>
 }
 
 function wanted([first, ...rest]: readonly string[]): string[] {
-  if (first === undefined) return withNeeds(ALL_TESTS);
+  if (first === undefined || first === '--plan' || first === '--no-plan') return withNeeds(ALL_TESTS);
   if (first !== '--for') {
     const unknown = [first, ...rest].find((part) => PARTS[part] === undefined);
     if (unknown === undefined) return withNeeds([first, ...rest]);
     throw new Error(`unknown part \`${unknown}\`; known: ${Object.keys(PARTS).join(' ')}`);
   }
-  return partsOf(integrationTests(rest));
+  const [project, ...filters] = rest;
+  if (project !== 'integration' && project !== 'e2e') throw new Error('`--for` needs `integration` or `e2e`');
+  return partsOf(testsOf(project, filters));
 }
 
 /** Why this machine cannot use a part: its tests are skipped. */
@@ -78,7 +82,8 @@ async function build(parts: readonly string[]): Promise<boolean> {
 async function main(args: readonly string[]): Promise<number> {
   const { parts, skipped } = await missingOf(wanted(args));
   if (parts.length === 0) return 0;
-  say([plan(parts), ...skipped].join('\n'));
+  if (args[0] !== '--no-plan') say([plan(parts), ...skipped].join('\n'));
+  if (args[0] === '--plan') return 0;
   return (await build(parts)) ? 0 : 1;
 }
 

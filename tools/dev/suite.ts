@@ -1,5 +1,5 @@
 // Runs the tests that a page of the documentation names in backticks, and those of the folders given: `node tools/dev/suite.ts SECURITY.md test/security`.
-// The page is the list of the suite: what it claims is what runs; `-` for no page. UPDATE=1 writes the pages that the tests compare.
+// The page is the list of the suite: what it claims is what runs; `-` for no page. The real parts of these tests are built first. UPDATE=1 writes the pages that the tests compare.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, readFileSync } from 'node:fs';
@@ -20,11 +20,18 @@ async function main([page, ...folders]: readonly string[]): Promise<number> {
   const inFolders = folders.flatMap((folder) => globSync(`${folder}/**/*.test.ts`, { cwd: root }));
   const files = [...new Set([...named, ...inFolders])].toSorted();
   process.stdout.write(`${files.length} test files\n`);
+  // Files of other projects, which need no parts, are not in the list.
+  for (const project of ['integration', 'e2e']) {
+    const code = await run(process.execPath, [join(root, 'tools/dev/parts.ts'), '--for', project, ...files]);
+    if (code !== 0) return code;
+  }
   const update = process.env['UPDATE'] === '1' ? ['-u'] : [];
-  const child = spawn(join(root, 'node_modules/.bin/vitest'), ['run', ...update, ...files], {
-    cwd: root,
-    stdio: 'inherit',
-  });
+  return run(join(root, 'node_modules/.bin/vitest'), ['run', ...update, ...files]);
+}
+
+/** @returns the exit code; 1 when a signal ended the program */
+async function run(file: string, args: readonly string[]): Promise<number> {
+  const child = spawn(file, args, { cwd: root, stdio: 'inherit' });
   const [code] = (await once(child, 'exit')) as [number | null];
   return code ?? 1;
 }

@@ -69,7 +69,10 @@ function add(counts: readonly Count[]): Count {
 }
 
 async function all(folder: string): Promise<Count> {
-  const parts = step('build the real parts', 'make', ['parts']);
+  // Before any output of the steps.
+  process.stdout.write('lint, verify, unit tests and the tests on real parts: about 35 minutes on two idle cores\n');
+  await exec(process.execPath, ['tools/dev/parts.ts', '--plan']);
+  const parts = step('build the real parts', process.execPath, ['tools/dev/parts.ts', '--no-plan']);
   const quick = [
     await step('lint: rules', join(bin, 'oxlint'), ['--type-aware', '--deny-warnings']),
     await step('lint: types', join(bin, 'tsc'), ['--noEmit']),

@@ -1,33 +1,21 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { named, NO_CURL, obstacle } from '../../support/documents/obstacle.ts';
 import { sharedPinot } from '../../support/pinot.ts';
 import { startStandalone, type Standalone } from '../../support/service.ts';
 import { javaClients } from '../clients/install.ts';
-import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 // Runs the examples of the documentation unchanged, with a gateway and a real Pinot.
 const run = promisify(execFile);
 const DOCUMENT = join(import.meta.dirname, '../../../docs/paginated-queries.md');
 const ROWS = 100_000;
 
-/** Why an example cannot run on this machine; undefined if it can. */
-function obstacle(...command: [string, ...string[]]): string | undefined {
-  try {
-    execFileSync(command[0], command.slice(1), { stdio: 'ignore', timeout: WAIT_LIMIT_MS });
-    return undefined;
-  } catch {
-    return `\`${command.join(' ')}\` does not work on this machine`;
-  }
-}
-
-const NO_CURL = obstacle('sh', '-c', 'curl --version && jq --version');
 const NO_PYTHON = obstacle('python3', '-c', 'import requests');
 const NO_JAVA = obstacle('javac', '-version');
-const named = (name: string, reason: string | undefined): string => name + (reason ? ` (skipped: ${reason})` : '');
 
 /** The code block below a heading of the document. */
 async function example(heading: string, language: string): Promise<string> {

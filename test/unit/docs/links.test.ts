@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { PAGES, ROOT } from './pages.ts';
+import { PAGES, ROOT } from '../../support/documents/pages.ts';
 
 /** Links of Markdown, without those in code. */
 function linksOf(text: string): string[] {

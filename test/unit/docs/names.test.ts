@@ -6,8 +6,8 @@ import { PROPERTIES } from '../../../src/app/parts/properties.ts';
 import { COMMANDS } from '../../../src/commands/help.ts';
 import { SETTING_KEYS } from '../../../src/config/schema.ts';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';
-import { commandsWith } from './blocks.ts';
-import { CURRENT_PAGES, ROOT, unknown } from './pages.ts';
+import { commandsWith } from '../../support/documents/blocks.ts';
+import { CURRENT_PAGES, ROOT, unknown } from '../../support/documents/pages.ts';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ROOT } from './pages.ts';
+import { ROOT } from '../../support/documents/pages.ts';
 
 /** The rows of the table of symptoms: the text in backticks of the first column. */
 function symptoms(): string[] {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ALL_TESTS, integrationTests, PARTS, partsIn, partsOf, withNeeds } from '../../../tools/dev/part-list.ts';
+import { ALL_TESTS, PARTS, partsIn, partsOf, testsOf, withNeeds } from '../../../tools/dev/part-list.ts';
 import { plan } from '../../../tools/dev/part-plan.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -50,12 +50,15 @@ describe('parts of tests', () => {
     ['test/contract/result-store.integration.test.ts', ['s3', 'gcs']],
     ['test/integration/engine/parser.test.ts', ['pinot-parsers', 'pinot']],
     ['test/integration/clients/clients.test.ts', ['pinot', 'pinot-tools', 'sample']],
+    ['test/e2e/make-run.test.ts', ['pinot', 'pinot-tools', 'sample']],
+    ['test/e2e/dashboard-roles.test.ts', ['browser']],
+    ['test/faults/results.integration.test.ts', ['s3']],
   ])('of %s: %j', (file, parts) => {
     expect(partsOf([file])).toEqual(parts);
   });
 
   it('of all integration tests are those of make parts, or packages that take a minute', () => {
-    const files = integrationTests(['test/']);
+    const files = testsOf('integration');
     expect(files.length).toBeGreaterThan(80);
     for (const part of partsOf(files)) {
       if (!ALL_TESTS.includes(part)) expect(PARTS[part]?.minutes, part).toBe(1);
@@ -63,11 +66,28 @@ describe('parts of tests', () => {
   });
 
   it('selects files as vitest does, by any part of their path', () => {
-    const crds = integrationTests(['crds/crds']);
+    const crds = testsOf('integration', ['crds/crds']);
     expect(crds).toEqual(['test/integration/crds/crds.test.ts']);
-    expect(integrationTests(['./test/integration/crds/crds.test.ts'])).toEqual(crds);
-    expect(integrationTests(['no-such-test'])).toEqual([]);
-    expect(integrationTests(['test/security']).every((file) => file.endsWith('.integration.test.ts'))).toBe(true);
+    expect(testsOf('integration', ['./test/integration/crds/crds.test.ts'])).toEqual(crds);
+    expect(testsOf('integration', ['no-such-test'])).toEqual([]);
+    expect(testsOf('integration', ['test/security']).every((file) => file.endsWith('.integration.test.ts'))).toBe(true);
+  });
+
+  it('builds for each target of make only the parts of its tests', () => {
+    const makefile = read('Makefile');
+    const all = [...makefile.matchAll(/^([a-z0-9-]+):[^#\n]*\bparts\b/gm)].map(([, target]) => target);
+    expect(all).toEqual([]);
+    const own = [...makefile.matchAll(/^(test-[a-z0-9-]+|soak):.*\n((?:\t.*\n)*)/gm)];
+    const building = own
+      .filter(([, , lines]) => /tools\/dev\/(?:parts|suite)\.ts/.test(lines!))
+      .map(([, name]) => name);
+    expect(building).toEqual(
+      ['integration', 'e2e', 'races', 'security', 'faults', 'history']
+        .map((name) => `test-${name}`)
+        .concat('soak', 'test-superset'),
+    );
+    expect(testsOf('e2e').length).toBeGreaterThan(10);
+    expect(testsOf('e2e', ['test/integration'])).toEqual([]);
   });
 
   it('builds what a part needs before it', () => {

@@ -19,7 +19,7 @@ export const BLOCKS: readonly Block[] = CURRENT_PAGES.flatMap(({ path, text }) =
 
 /** Commands of the shell blocks, one text for each, with lines that end in `\` joined; of `console` blocks those behind `$ `. */
 export function commandsOf({ language, text }: Block): string[] {
-  const lines = text.replaceAll(/\\\n\s*/g, ' ').split('\n');
+  const lines = text.replaceAll(/\s*\\\n\s*/g, ' ').split('\n');
   if (language === 'console') return lines.filter((line) => line.startsWith('$ ')).map((line) => line.slice(2));
   return lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'));
 }
@@ -31,4 +31,22 @@ export function commandsWith(word: RegExp): { where: string; command: string }[]
       .filter((command) => word.test(command))
       .map((command) => ({ where: block.where, command })),
   );
+}
+
+/** A command in backticks within a sentence. */
+export interface InlineCommand {
+  readonly path: string;
+  readonly command: string;
+  /** What its sentence says next. */
+  readonly after: string;
+}
+
+/** The commands within sentences that begin with a word, with the page that has them. */
+export function inlineCommands(word: RegExp): InlineCommand[] {
+  return CURRENT_PAGES.flatMap(({ path, text }) => {
+    const prose = text.replaceAll(/^ *```[\s\S]*?^ *```$/gm, '');
+    return [...prose.matchAll(/`([^`\n]+)`([^`\n]*)/g)]
+      .map(([, command, after]) => ({ path, command: command!, after: after! }))
+      .filter(({ command }) => word.test(command));
+  });
 }
