@@ -21,10 +21,19 @@ export interface Decision {
 }
 
 /** Decides synchronously from memory; never throws for a well-formed SRN. */
-export interface Authorizer {
+export interface Decisions {
   /** Fast path: the same result as `decide(…).allowed`, without reasons. */
   isAllowed(principal: Principal, action: string, resource: Srn): boolean;
   decide(principal: Principal, action: string, resource: Srn): Decision;
   /** The same result as `isAllowed`, for display: it is not counted as a decision, and does not mark a role as used. It must not guard an action. */
   wouldAllow(principal: Principal, action: string, resource: Srn): boolean;
+}
+
+/** Decisions about authenticated callers, and about those whose request has ended. */
+export interface Authorizer extends Decisions {
+  /**
+   * Whether the principal still exists: false for a service token that was deleted or has expired. Work that outlives its request needs this besides
+   * a decision, because nothing authenticates its caller again.
+   */
+  isActive(principal: Principal): boolean;
 }

@@ -87,6 +87,12 @@ export class Directory implements Authorizer {
     return this.#engine.decide(principal, action, resource);
   }
 
+  isActive({ kind, id }: Principal): boolean {
+    if (kind !== 'service-token') return true;
+    const spec = this.#tokens.byName(id)?.token.spec;
+    return spec !== undefined && expiryOf(spec) > this.#clock.now();
+  }
+
   /** All grants of the principal's roles, for display and for the escalation check. */
   grantsOf(principal: Principal): GrantSet {
     return this.#engine.grantsOf(principal);

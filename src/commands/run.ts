@@ -5,6 +5,7 @@ import { endSignals } from '../platform/lifecycle.ts';
 import { ListenError } from '../api/server/server.ts';
 import { nearest } from '../resources/nearest.ts';
 import { StoreError } from '../store/resource-store.ts';
+import { UnusableStoreError } from '../results/errors.ts';
 import type { CheckContext } from '../app/check.ts';
 import { EXIT, type CommandContext } from '../app/context.ts';
 import { startService, type ServiceDefinition } from '../app/service.ts';
@@ -118,7 +119,8 @@ function report(error: unknown, { stderr }: CommandContext): number {
     for (const problem of error.problems) stderr(`${problem}\n`);
     return EXIT.usage;
   }
-  if (error instanceof ListenError || error instanceof StoreError) stderr(`${error.message}\n`);
+  if (error instanceof ListenError || error instanceof StoreError || error instanceof UnusableStoreError)
+    stderr(`${error.message}\n`);
   else stderr(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   return EXIT.failed;
 }

@@ -11,6 +11,6 @@ export function untilCallerAborts<T>(work: Promise<T>, signal: AbortSignal): Pro
   return untilAborted(work, signal, abortedByCaller);
 }
 
-function abortedByCaller(): QueryError {
+export function abortedByCaller(): QueryError {
   return new QueryError('aborted', 'request aborted by the client');
 }

@@ -33,6 +33,14 @@ export class QueryError extends Error {
   }
 }
 
+/** The store cannot be used with its settings. `message` is one line for the administrator, and is not sent to callers. */
+export class UnusableStoreError extends QueryError {
+  constructor(message: string, options: { cause?: unknown } = {}) {
+    super('store-unavailable', message, options);
+    this.name = 'UnusableStoreError';
+  }
+}
+
 /** @param reason what is wrong with the stored bytes; may follow `the stored result is damaged: ` */
 export function damaged(reason: string): QueryError {
   return new QueryError('damaged', `the stored result is damaged: ${reason}. Run the query again`);

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import lightMyRequest, { type InjectOptions } from 'light-my-request';
 import { systemClock } from '../../src/platform/clock.ts';
 import type { AuthenticationResult, Authenticator, Credential } from '../../src/access/authenticators/authenticator.ts';
-import type { Authorizer, Decision } from '../../src/access/authorizer.ts';
+import type { Authorizer, Decision, Decisions } from '../../src/access/authorizer.ts';
 import type { Principal } from '../../src/access/principal.ts';
 import type { Srn } from '../../src/access/policy/srn.ts';
 import type { Engine, KnownTables } from '../../src/pinot/types.ts';
@@ -23,6 +23,17 @@ export function authorizerBy(rule: (principal: Principal, action: string, resour
     isAllowed: rule,
     wouldAllow: rule,
     decide: (principal, action, resource) => (rule(principal, action, resource) ? ALLOWED : DENIED),
+    isActive: () => true,
+  };
+}
+
+/** Decides by these decisions; every principal exists. */
+export function authorizerOf(decisions: Decisions): Authorizer {
+  return {
+    isAllowed: (...asked) => decisions.isAllowed(...asked),
+    wouldAllow: (...asked) => decisions.wouldAllow(...asked),
+    decide: (...asked) => decisions.decide(...asked),
+    isActive: () => true,
   };
 }
 export const allowAll: Authorizer = authorizerBy(() => true);

@@ -9,7 +9,7 @@ import { systemClock } from '../../src/platform/clock.ts';
 import { createLogger } from '../../src/platform/logging.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../src/results/settings.ts';
 import { ByteBudget } from '../../src/api/server/bounds/byte-budget.ts';
-import { testApp } from './app.ts';
+import { authorizerOf, testApp } from './app.ts';
 import { memoryProperties } from './result-stores.ts';
 import { StrictPinot } from './strict-pinot.ts';
 
@@ -58,7 +58,7 @@ export class StrictGateway {
     });
     this.#service = service;
     this.#app = await testApp({
-      authorizer: this.#decisions,
+      authorizer: authorizerOf(this.#decisions),
       parts: { dataPlane: { ...service.data, budget: new ByteBudget() } },
       register: [service.register, (scope) => engineProxy(scope, { engine })],
     });

@@ -54,7 +54,7 @@ const CHAPTERS: readonly Chapter[] = [
     register: (registry) => {
       observeRequests(registry);
       observeAnswerBytes(registry, new ByteBudget());
-      countDecisions(registry, { isAllowed: NO_CALL, wouldAllow: NO_CALL, decide: NO_CALL });
+      countDecisions(registry, { isAllowed: NO_CALL, wouldAllow: NO_CALL, decide: NO_CALL, isActive: NO_CALL });
     },
   },
   {

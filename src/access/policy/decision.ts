@@ -1,6 +1,6 @@
 import { systemClock, type WallClock } from '../../platform/clock.ts';
 import { askAction } from './action-set.ts';
-import type { Authorizer, Decision } from '../authorizer.ts';
+import type { Decision, Decisions } from '../authorizer.ts';
 import { compilePolicy, type CompiledPolicy, type CompiledStatement } from './compiled-policy.ts';
 import { GrantSet, type HeldPolicy } from './grants/grant-set.ts';
 import type { Principal } from '../principal.ts';
@@ -61,7 +61,7 @@ const MAX_WEIGHT = 1_000_000;
  * Policies are compiled lazily. The grants of a caller's roles are merged into one GrantSet, shared by all callers with the same
  * roles and cached until one of these roles or policies changes. A change only invalidates the sets that contain it.
  */
-export class DecisionEngine implements Authorizer {
+export class DecisionEngine implements Decisions {
   readonly #asked: Question;
   readonly #lookup: RoleLookup;
   readonly #clock: WallClock;

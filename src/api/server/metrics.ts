@@ -115,6 +115,7 @@ export function countDecisions(registry: Registry, authorizer: Authorizer): Auth
       return decision;
     },
     wouldAllow: (principal, action, resource) => authorizer.wouldAllow(principal, action, resource),
+    isActive: (principal) => authorizer.isActive(principal),
   };
 }
 

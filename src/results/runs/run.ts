@@ -12,7 +12,7 @@ export interface AsyncQuery {
   readonly tables: readonly TableName[];
   /** Memory that the query needs while it waits, in bytes. */
   readonly heldBytes: number;
-  /** Whether the caller may still run it. Roles and tokens may be revoked while it waits or runs. */
+  /** Whether the caller may still run it. Roles and service tokens may be revoked, or expire, while it waits or runs. */
   isAllowed(): boolean;
   /** Runs the query and stores its result. Never throws. */
   execute(run: RunHandle): Promise<RunEnd>;

@@ -305,5 +305,6 @@ const CANCELLED = { state: 'cancelled', status: 499, message: 'the query was can
 const REVOKED = {
   state: 'failed',
   status: 403,
-  message: 'the caller may no longer query every table of the query, so it was ended',
+  message:
+    'the query was ended: its caller may no longer query every one of its tables, or its service token was deleted or has expired',
 } as const;

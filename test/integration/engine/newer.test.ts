@@ -4,7 +4,7 @@ import { DecisionEngine } from '../../../src/access/policy/decision.ts';
 import { createEngine } from '../../../src/pinot/connection.ts';
 import type { Engine, KnownTables } from '../../../src/pinot/types.ts';
 import { QUERY_OPTIONS } from '../../../src/access/sql/query-options.ts';
-import { dataPlaneOf, testApp } from '../../support/app.ts';
+import { authorizerOf, dataPlaneOf, testApp } from '../../support/app.ts';
 import { forVersions } from '../../support/for-versions.ts';
 import { sharedPinot } from '../../support/pinot.ts';
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
   });
   decisions.setRole('r', ['p']);
   app = await testApp({
-    authorizer: decisions,
+    authorizer: authorizerOf(decisions),
     register: async () => undefined,
     parts: { dataPlane: dataPlaneOf(engine) },
   });

@@ -136,6 +136,30 @@ describe('Directory', () => {
     expect(directory.tokenByName('ci')).toBeUndefined();
   });
 
+  it('knows which callers still exist: a service token until its deletion or expiry, a user always', async () => {
+    const time = Date.parse('2026-12-01T00:00:00Z');
+    const clock = { time: time - 1, now: () => clock.time };
+    const store = new MemoryStore();
+    const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' }, { clock });
+    const [ci, loader] = [tokenPrincipal('ci'), tokenPrincipal('loader')];
+    expect([directory.isActive(ADA), directory.isActive(ci)]).toEqual([true, false]);
+    store.seed(
+      serviceToken('ci', { expiresAt: '2026-12-01T00:00:00Z' }, stored(), withHashes({ accessKey: 'key1' })),
+      serviceToken('loader', {}, stored(), withHashes({ accessKey: 'key2' })),
+    );
+    expect([directory.isActive(ci), directory.isActive(loader)]).toEqual([true, true]);
+    clock.time = time;
+    expect([directory.isActive(ci), directory.isActive(loader)]).toEqual([false, true]);
+    store.seed(serviceToken('ci', { expiresAt: 'never' }, stored(), withHashes({ accessKey: 'key1' })));
+    expect(directory.isActive(ci)).toBe(false);
+    await store.delete('ServiceToken', 'loader');
+    expect(directory.isActive(loader)).toBe(false);
+    // Another token with the name, which has no secret yet.
+    store.seed(serviceToken('loader', {}, stored({ uid: 'second' })));
+    expect(directory.isActive(loader)).toBe(false);
+    expect(directory.isActive(ADA)).toBe(true);
+  });
+
   it('does not let a token take the access key of another one', () => {
     const { store, directory } = setUp();
     store.seed(serviceToken('victim', {}, stored(), withHashes({ accessKey: 'key1' })));

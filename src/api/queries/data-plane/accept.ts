@@ -71,6 +71,7 @@ class AcceptedQuery implements AsyncQuery {
 
   isAllowed(): boolean {
     const { principal, server } = this.#exchange;
+    if (!server.authorizer.isActive(principal)) return false;
     // As for a read of the result: `FORWARD_TABLE` only selects the broker.
     return this.tables.every((table) => server.authorizer.isAllowed(principal, 'Query', tableResource(table)));
   }

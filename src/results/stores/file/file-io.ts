@@ -1,6 +1,6 @@
 import { close, fsync, open, read, write } from 'node:fs';
 import { promisify } from 'node:util';
-import { damaged, QueryError } from '../../errors.ts';
+import { damaged, QueryError, UnusableStoreError } from '../../errors.ts';
 
 // Plain descriptors, because a FileHandle needs an object with a finalizer for each page.
 export const openFile = promisify(open);
@@ -73,4 +73,14 @@ export function asStoreError(error: unknown): QueryError {
     );
   }
   return new QueryError('store-unavailable', 'result store failed; see the log of the gateway', { cause: error });
+}
+
+/** Why the folders of a store cannot be used, for the administrator. */
+export function unusableFolder(error: unknown): UnusableStoreError {
+  const { code = 'unknown error', path } = error as NodeJS.ErrnoException;
+  const folder = path === undefined ? 'a folder' : `the folder \`${path}\``;
+  return new UnusableStoreError(
+    `${folder} of the result store cannot be used (${code}): \`olap.broker.pagination.file.data.dir\` and \`olap.broker.pagination.temp.dir\` must be folders in which this process may create files`,
+    { cause: error },
+  );
 }

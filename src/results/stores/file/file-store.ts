@@ -1,5 +1,5 @@
 import { existsSync, renameSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises';
+import { access, constants, mkdir, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Clock } from '../../../platform/clock.ts';
@@ -8,7 +8,7 @@ import { recordFromJson, recordToJson, unreadableResult } from '../../record-jso
 import { isRequestId } from '../../request-id.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from '../../result-store.ts';
 import { BufferPool } from './buffer-pool.ts';
-import { asStoreError, hasCode, openFile, syncFolder, writeDurably } from './file-io.ts';
+import { asStoreError, hasCode, openFile, syncFolder, unusableFolder, writeDurably } from './file-io.ts';
 import { FileNotes } from './file-notes.ts';
 import { FileReader, type FileReaderParts, FileWriter } from './file-result.ts';
 import { FileLeftovers, RECORD, ROWS } from './file-leftovers.ts';
@@ -62,7 +62,17 @@ export class FileStore implements ResultStore {
     this.#parts = { pool, release: (file) => this.#files.release(file) };
   }
 
+  /** @throws {UnusableStoreError} with the folder that is wrong */
   async start(): Promise<void> {
+    try {
+      await this.#createFolders();
+    } catch (error) {
+      throw unusableFolder(error);
+    }
+    await this.#leftovers.remove(this.#folders());
+  }
+
+  async #createFolders(): Promise<void> {
     const { dataDir, tempDir } = this.#options;
     await mkdir(dataDir, { recursive: true, mode: 0o700 });
     await mkdir(tempDir, { recursive: true, mode: 0o700 });
@@ -71,7 +81,8 @@ export class FileStore implements ResultStore {
       this.#incoming = join(dataDir, 'incoming');
       await mkdir(this.#incoming, { recursive: true, mode: 0o700 });
     }
-    await this.#leftovers.remove(this.#folders());
+    for (const folder of [dataDir, this.#incoming])
+      await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   }
 
   async tidy(): Promise<void> {

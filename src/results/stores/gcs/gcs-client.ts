@@ -4,6 +4,7 @@ import { EnvHttpProxyAgent } from 'undici';
 import type { Clock } from '../../../platform/clock.ts';
 import { QueryError } from '../../errors.ts';
 import { GcsUpload } from './gcs-upload.ts';
+import { readObject } from './read-stream.ts';
 import type { SignedLink } from '../../result-store.ts';
 import {
   type LinkValidity,
@@ -90,14 +91,11 @@ export class GcsObjectClient implements ObjectClient {
   }
 
   async get(key: string, signal: AbortSignal): Promise<Uint8Array | undefined> {
-    const stream = this.#bucket.file(this.#prefix + key).createReadStream();
-    const stop = (): unknown => stream.destroy(new Error('aborted'));
-    signal.addEventListener('abort', stop, { once: true });
+    const { stream, stop } = readObject(this.#bucket.file(this.#prefix + key), {});
     try {
       return await mapStoreErrors(untilCallerAborts(undefinedIfAbsent(readWhole(stream)), signal));
     } finally {
-      signal.removeEventListener('abort', stop);
-      stream.destroy();
+      stop();
     }
   }
 
@@ -114,12 +112,11 @@ export class GcsObjectClient implements ObjectClient {
     signal: AbortSignal,
   ): Promise<AsyncIterable<Uint8Array> | undefined> {
     // The SDK reports an absent object only when the stream is read.
-    const stream = this.#bucket
-      .file(this.#prefix + key)
-      .createReadStream({ start: from, end: to - 1, validation: false });
-    signal.addEventListener('abort', () => stream.destroy(new Error('aborted')), { once: true });
+    const file = this.#bucket.file(this.#prefix + key);
+    const { stream, stop } = readObject(file, { start: from, end: to - 1, validation: false });
+    signal.addEventListener('abort', stop, { once: true });
     const iterator = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
-    const first = await mapStoreErrors(undefinedIfAbsent(iterator.next()));
+    const first = await mapStoreErrors(untilCallerAborts(undefinedIfAbsent(iterator.next()), signal));
     return first === undefined ? undefined : continued(first, iterator);
   }
 

@@ -13,11 +13,13 @@ import type {
 } from '../../result-store.ts';
 import { holderTag } from '../../request-id.ts';
 import type { StoreContext } from '../definition.ts';
+import { limitedClient } from './limited-client.ts';
 import type { ObjectClient } from './object-client.ts';
 import { LEFTOVER_MS, Leftovers, reasonOf } from './object-leftovers.ts';
 import { ObjectNotes } from './object-notes.ts';
 import { pairsOf, RECORD, ROWS, type StoredPair } from './object-pairs.ts';
 import { objectBytes, ObjectReader, ObjectWriter } from './object-result.ts';
+import { unusableBucket } from './unusable-bucket.ts';
 import { bytesOf, type CachedResult, createResultCache } from '../result-cache.ts';
 
 const LISTING_CONCURRENCY = 8;
@@ -50,22 +52,29 @@ export class ObjectResultStore implements ResultStore {
   #tidiedAt = Number.NEGATIVE_INFINITY;
 
   constructor(client: ObjectClient, { gatewayId, clock, onProblem }: StoreContext, compression?: StoredCoding) {
-    this.#client = client;
+    this.#client = limitedClient(client, clock);
     if (compression !== undefined) this.compression = compression;
-    this.notes = new ObjectNotes(client);
+    this.notes = new ObjectNotes(this.#client);
     this.#clock = clock;
     this.#onProblem = onProblem;
     this.#tag = holderTag(gatewayId);
     const isBeingWritten = (requestId: string): boolean =>
       clock.monotonic() - (this.#writing.get(requestId) ?? Number.NEGATIVE_INFINITY) < LEFTOVER_MS;
-    this.#leftovers = new Leftovers({ client, tag: this.#tag, clock, isBeingWritten, onProblem });
+    this.#leftovers = new Leftovers({ client: this.#client, tag: this.#tag, clock, isBeingWritten, onProblem });
   }
 
-  /** Removes only this gateway's own leftovers, which share a key prefix: a full bucket must not delay the start. @throws {QueryError} store-unavailable */
+  /**
+   * Removes only this gateway's own leftovers, which share a key prefix: a full bucket must not delay the start.
+   * @throws {UnusableStoreError} with the setting or the permission that is wrong
+   */
   async start(signal: AbortSignal): Promise<void> {
     const own = `${this.#tag}-`;
     // Fail at start if listing is not permitted, because nothing works without it.
-    await this.#client.list(own, signal)[Symbol.asyncIterator]().next();
+    try {
+      await this.#client.list(own, signal)[Symbol.asyncIterator]().next();
+    } catch (error) {
+      throw unusableBucket(this.#client, error);
+    }
     await this.#removeLeftovers(own, START_TIDY_MS, signal);
   }
 

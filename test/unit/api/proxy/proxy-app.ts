@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { engineProxy } from '../../../../src/api/proxy/index.ts';
 import { DecisionEngine } from '../../../../src/access/policy/decision.ts';
 import { createEngine } from '../../../../src/pinot/connection.ts';
-import { dataPlaneOf, testApp } from '../../../support/app.ts';
+import { authorizerOf, dataPlaneOf, testApp } from '../../../support/app.ts';
 
 /** The query and controller paths of a gateway before an engine, for a caller with the role `r`, which the test defines. */
 export async function proxyApp(
@@ -15,7 +15,7 @@ export async function proxyApp(
   );
   const engine = createEngine({ controllerUrls: [controllerUrl] });
   const app = await testApp({
-    authorizer: decisions,
+    authorizer: authorizerOf(decisions),
     parts: { dataPlane: dataPlaneOf(engine) },
     register: async (scope) => {
       scope.addHook('onClose', () => engine.close());

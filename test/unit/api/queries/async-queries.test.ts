@@ -37,6 +37,8 @@ describe('asynchronous queries', () => {
   let gateways: TestGateway[];
   let principal: Principal;
   let denied: Set<string>;
+  /** Ids of callers that no longer exist. */
+  let gone: Set<string>;
   let settings: PaginationSettings;
   let beats: (() => void)[];
   let records: AuditRecord[];
@@ -44,6 +46,7 @@ describe('asynchronous queries', () => {
   beforeEach(async () => {
     principal = ALICE;
     denied = new Set();
+    gone = new Set();
     held = [];
     beats = [];
     records = [];
@@ -60,7 +63,10 @@ describe('asynchronous queries', () => {
       engine: engineOf(endpoint),
       store: () => memoryProperties(),
       principal: () => principal,
-      authorizer: authorizerBy((who, action, resource) => !denied.has(`${who.id} ${action} ${formatSrn(resource)}`)),
+      authorizer: {
+        ...authorizerBy((who, action, resource) => !denied.has(`${who.id} ${action} ${formatSrn(resource)}`)),
+        isActive: ({ id }) => !gone.has(id),
+      },
       settings: () => settings,
       beat: (call) => beats.push(call),
       parts: {
@@ -295,11 +301,14 @@ describe('asynchronous queries', () => {
     });
   });
 
-  it('ends a query whose caller lost the right to it, also one that waits', async () => {
+  it.each([
+    ['lost the right to it', () => denied.add(QUERY_OF_ALICE)],
+    ['no longer exists', () => gone.add(ALICE.id)],
+  ])('ends a query whose caller %s, also one that waits', async (_what, revoke) => {
     settings = { ...settings, async: { ...settings.async, maxRunning: 1 } };
     const ids = [await accepted(), await accepted()];
     await asked(1);
-    denied.add(QUERY_OF_ALICE);
+    revoke();
     for (const beat of beats) beat();
     for (const id of ids) {
       await reaches(id, 'failed');

@@ -1,0 +1,37 @@
+import type { File } from '@google-cloud/storage';
+import type { Readable } from 'node:stream';
+
+/** The bytes of an object. */
+export interface GcsRead {
+  readonly stream: Readable;
+  /** Ends the read, now or when the response begins. No effect after the end. */
+  stop(): void;
+}
+
+/**
+ * Begins to read an object. The SDK connects the response to its stream without a check, and throws where nobody can catch it if that stream was
+ * destroyed meanwhile, which ends the process. So a read that is stopped early ends when its response begins, or with the time-out of the SDK.
+ */
+export function readObject(file: File, options: Parameters<File['createReadStream']>[0]): GcsRead {
+  const stream = file.createReadStream(options);
+  let hasBegun = false;
+  let isStopped = false;
+  stream.once('response', () => {
+    hasBegun = true;
+    // The SDK connects the response after this event.
+    if (isStopped) setImmediate(destroy);
+  });
+  // Of a read that is stopped; others reject the wait for their bytes.
+  stream.on('error', () => undefined);
+  const destroy = (): void => {
+    stream.destroy();
+  };
+  return {
+    stream,
+    stop() {
+      if (isStopped) return;
+      isStopped = true;
+      if (hasBegun) setImmediate(destroy);
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { QueryError } from '../../../../../src/results/errors.ts';
+import { unusableBucket } from '../../../../../src/results/stores/object/unusable-bucket.ts';
+
+const BUCKET = { base: 's3://results/olap', rights: { objects: ['s3:ListBucket', 's3:DeleteObject'], uploads: [] } };
+const named = (fields: object, message = 'AKIASECRET may not', cause?: unknown): Error =>
+  Object.assign(new Error(message, { cause }), fields);
+
+describe('the message of a bucket that cannot be used', () => {
+  it.each([
+    [named({ name: 'SignatureDoesNotMatch' }), 'the secret key is wrong (SignatureDoesNotMatch)'],
+    [named({ name: 'InvalidAccessKeyId' }), 'the access key is unknown (InvalidAccessKeyId)'],
+    [named({ name: 'NoSuchBucket' }), 'the bucket does not exist (NoSuchBucket)'],
+    [named({ name: 'AccessDenied' }), 'the credentials lack the permission `s3:ListBucket` (AccessDenied)'],
+    [named({ code: 403 }), 'the credentials lack the permission `s3:ListBucket` (403)'],
+    [named({ code: 404 }), 'the bucket does not exist (404)'],
+    [named({ code: 'ECONNREFUSED' }), 'nothing listens at the endpoint (ECONNREFUSED)'],
+    [
+      named({ name: 'FetchError' }, 'request failed', named({ code: 'ENOTFOUND' })),
+      'the host name of the endpoint cannot be resolved (ENOTFOUND)',
+    ],
+    [named({}, 'Could not load the default credentials.'), 'no credentials were found (CredentialsProviderError)'],
+    [named({ name: 'SlowDown' }), 'listing its objects failed (SlowDown)'],
+    [named({ name: 'with a text\nof the bucket' }), 'listing its objects failed (unknown error)'],
+    ['no error', 'listing its objects failed (unknown error)'],
+  ])('names what is wrong, in one line and without its text: %s', (cause, expected) => {
+    const error = unusableBucket(BUCKET, new QueryError('store-unavailable', 'failed', { cause }));
+    expect(error.message).toBe(`the result store \`s3://results/olap\` cannot be used: ${expected}`);
+    expect(error.code).toBe('store-unavailable');
+  });
+});
