@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { searchFolder, searchText } from './credential-search.ts';
 import { Program } from './processes.ts';
 import { RawClient, type RawRequest } from './raw-client.ts';
 import { WAIT_LIMIT_MS } from './limits.ts';
@@ -129,8 +130,13 @@ export class GatewayProcess {
   }
 
   async stop(): Promise<void> {
+    const metrics = await fetch(`http://127.0.0.1:${this.metricsPort}/metrics`, { signal: AbortSignal.timeout(1_000) })
+      .then((answer) => answer.text())
+      .catch(() => '');
+    searchText('metrics', metrics);
     this.program.signalGroup('SIGKILL');
     await this.program.exited;
+    await searchFolder(this.dataDir);
     await rm(this.dataDir, { recursive: true, force: true });
   }
 
