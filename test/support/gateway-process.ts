@@ -17,6 +17,8 @@ export interface GatewayProcessOptions {
   readonly flags?: Readonly<Record<string, string | number>>;
   /** `olap.broker.…=value` */
   readonly properties?: readonly string[];
+  /** Additional environment variables. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Another gateway whose tokens this one accepts, too. */
   readonly tokensOf?: GatewayProcess;
 }
@@ -61,7 +63,11 @@ export class GatewayProcess {
     const sets = (options.properties ?? []).map((property) => `--set=${property}`);
     const program = new Program(process.execPath, ['bin/olap-warden.js', 'standalone', ...args, temporary, ...sets], {
       cwd: ROOT,
-      env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: join(tmpdir(), 'olap-warden-test-compiled') },
+      env: {
+        PATH: process.env['PATH'],
+        NODE_COMPILE_CACHE: join(tmpdir(), 'olap-warden-test-compiled'),
+        ...options.env,
+      },
     });
     try {
       await program.printed('"msg":"started"', WAIT_LIMIT_MS);
