@@ -5,7 +5,7 @@ import { TEST_LIMIT_MS, WAIT_LIMIT_MS } from './test/support/limits.ts';
 // etcd, Pinot, object stores), one file at a time because the machine's memory is shared by them; `e2e` runs whole programs.
 // They run one after another, so that what measures time is not disturbed by another project.
 const parts = {
-  setupFiles: ['src/platform/fetch.ts'],
+  setupFiles: ['src/platform/fetch.ts', 'test/support/watch-responses.ts'],
   globalSetup: ['test/support/global-setup.ts'],
   fileParallelism: false,
 };

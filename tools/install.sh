@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs a part that olap-warden runs on or is tested with, and prints its folder.
 #
-#   tools/install.sh node|kubernetes|node-parts|coredns|kind|helm|kube-score|pinot|pinot-parsers|pinot-tools|sample|s3|gcs|open-reports|prometheus|alertmanager|nginx|browser
+#   tools/install.sh node|kubernetes|node-parts|coredns|kind|helm|kube-score|pinot|pinot-parsers|pinot-tools|sample|s3|gcs|open-reports|prometheus|alertmanager|nginx|faketime|browser
 #   tools/install.sh kubernetes 1.35|1.36|1.37
 #   tools/install.sh --is-built PART      exits 0 if the part is there, and installs nothing
 #
@@ -299,6 +299,19 @@ build_nginx() {
   )
 }
 
+# Sets the wall clock of a process that a test runs.
+build_faketime() {
+  need apt-get 'install Debian, or another system with its packages: libfaketime is preloaded from one of them'
+  say 'fetching libfaketime'
+  (
+    cd "$1"
+    apt-get download -qq libfaketime 2>/dev/null || { apt-get update -qq && apt-get download -qq libfaketime; } || die 'apt-get has no package libfaketime; run `apt-get update` as root'
+    dpkg-deb -x libfaketime_*.deb unpacked
+    mv unpacked/usr/lib/*/faketime/libfaketime.so.1 .
+    rm -rf unpacked libfaketime_*.deb
+  )
+}
+
 # A Chromium for the dashboard tests: $CHROMIUM, or one in the PATH, or the Debian package.
 find_browser() {
   local name
@@ -354,6 +367,7 @@ case ${1:-} in
   alertmanager)
     if command -v alertmanager >/dev/null; then dirname "$(command -v alertmanager)"; else ensure "$cache/alertmanager-debian" build_alertmanager; fi ;;
   nginx) if command -v nginx >/dev/null; then dirname "$(command -v nginx)"; else ensure "$cache/nginx-debian" build_nginx; fi ;;
+  faketime) ensure "$cache/faketime-debian" build_faketime ;;
   browser) find_browser ;;
-  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns kind helm kube-score pinot pinot-parsers pinot-tools sample s3 gcs open-reports prometheus alertmanager nginx browser" ;;
+  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns kind helm kube-score pinot pinot-parsers pinot-tools sample s3 gcs open-reports prometheus alertmanager nginx faketime browser" ;;
 esac

@@ -1,7 +1,7 @@
 import { QueryError } from './errors.ts';
 import type { ResultReader, ResultRecord } from './result-store.ts';
 import { type IndexedReader, readRows, streamRows } from './checksums.ts';
-import { cutRows, rememberNext, rowEnd, rowStart, stridesOf, type Strides } from './strides.ts';
+import { cutRows, rememberNext, rowEndIn, rowStartIn, stridesOf, type Strides } from './strides.ts';
 import type { RawField } from './scanner/fields.ts';
 
 /** Pages up to this size are read completely before the response starts, so that a failure results in an error status and not in a truncated response. */
@@ -194,9 +194,18 @@ async function rangeIn(
   { first, last, skip, keep }: Strides,
   signal: AbortSignal,
 ): Promise<{ from: number; to: number }> {
-  const from = first.from + rowStart(await readRows(indexed, first.from, first.to, signal), skip);
-  const to = last.from + rowEnd(await readRows(indexed, last.from, last.to, signal), keep);
-  return { from, to };
+  const from = await rowStartIn(await piecesOf(indexed, first, signal), skip);
+  const to = await rowEndIn(await piecesOf(indexed, last, signal), keep);
+  return { from: first.from + from, to: last.from + to };
+}
+
+/** A stride. It is small, unless it has rows of many megabytes, or the index is damaged: then it is not kept in memory. */
+async function piecesOf(
+  indexed: IndexedReader,
+  { from, to }: Strides['first'],
+  signal: AbortSignal,
+): Promise<readonly Uint8Array[] | AsyncIterable<Uint8Array>> {
+  return to - from <= WHOLE_PAGE_BYTES ? readRows(indexed, from, to, signal) : streamRows(indexed, from, to, signal);
 }
 
 /**

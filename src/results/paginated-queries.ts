@@ -179,7 +179,7 @@ export class PaginatedQueries {
     request: PageRequest,
     signal: AbortSignal,
   ): Promise<Export> {
-    const columns = columnsOf(record.dataSchema);
+    const columns = columnsOf(record.dataSchema, format);
     const rows = { offset: request.offset, numRows: rowsOf(record, request) };
     const { maxPageSize } = this.#settings();
     const read = (page: PageRequest): Promise<Page> => this.#cursorPage(reader, record, page, signal);

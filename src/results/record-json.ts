@@ -8,6 +8,11 @@ const NUMBERS = ['submissionTimeMs', 'expirationTimeMs', 'rowCount', 'rowBytes',
 const STRINGS = ['requestId', 'brokerId', 'owner', 'dataSchema'] as const;
 const ARRAYS = ['tables', 'fields', 'tableFields'] as const;
 
+/** A block is read and decompressed whole; all releases write blocks of 64 KB. */
+const MAX_BLOCK_BYTES = 1024 * 1024;
+/** Bounds the index, which is read whole: 8 bytes for each block. */
+const MAX_ROW_BYTES = 1024 ** 4;
+
 /** The last field, the checksum of the text before it. Records of releases without checksums have none. */
 const CHECKSUM = /,"checksum":"([\da-f]{8})"\}$/;
 
@@ -76,9 +81,12 @@ function isRecord(value: unknown): value is ResultRecord {
     NUMBERS.every((name) => isCount(record[name])) &&
     record['stride'] !== 0 &&
     (record['checkpoints'] as number) <= MAX_CHECKPOINTS &&
+    (record['rowBytes'] as number) <= MAX_ROW_BYTES &&
     STRINGS.every((name) => typeof record[name] === 'string') &&
     ARRAYS.every((name) => Array.isArray(record[name])) &&
     areTexts(record['tables']) &&
+    isJson(record['dataSchema'] as string) &&
+    [record['fields'], record['tableFields']].every(areFields) &&
     areAdditions(record)
   );
 }
@@ -87,7 +95,7 @@ function isRecord(value: unknown): value is ResultRecord {
 function areAdditions(record: Record<string, unknown>): boolean {
   const { sql, storedTimeMs, warnings, checksums, compression, cursor } = record;
   return (
-    (checksums === undefined || areChecksums(checksums)) &&
+    (checksums === undefined || areChecksums(checksums, record['rowBytes'] as number)) &&
     (compression === undefined || isCompression(record)) &&
     (cursor === undefined || isCursor(cursor)) &&
     (sql === undefined || typeof sql === 'string') &&
@@ -103,17 +111,41 @@ function areTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((text) => typeof text === 'string');
 }
 
-function areChecksums(value: unknown): boolean {
+function areFields(value: unknown): boolean {
+  return (value as readonly unknown[]).every((field) => {
+    const { name, value: json } = (field ?? {}) as Record<string, unknown>;
+    return typeof name === 'string' && typeof json === 'string';
+  });
+}
+
+/** Responses contain the text as it is. */
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** @param rowBytes size of the rows */
+function areChecksums(value: unknown, rowBytes: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  const checksums = value as Record<string, unknown>;
-  return ['blockBytes', 'blocks', 'index'].every((name) => isCount(checksums[name])) && checksums['blockBytes'] !== 0;
+  const { blockBytes, blocks, index } = value as Record<string, unknown>;
+  return (
+    isCount(blockBytes) &&
+    isCount(index) &&
+    (blockBytes as number) > 0 &&
+    (blockBytes as number) <= MAX_BLOCK_BYTES &&
+    blocks === Math.ceil(rowBytes / (blockBytes as number))
+  );
 }
 
 /** Rows are compressed in the blocks of their checksums. */
 function isCompression({ compression, checksums }: Record<string, unknown>): boolean {
   if (typeof compression !== 'object' || compression === null || checksums === undefined) return false;
   const { coding, bytes } = compression as Record<string, unknown>;
-  return coding === 'zstd' && Number.isSafeInteger(bytes);
+  return coding === 'zstd' && isCount(bytes);
 }
 
 function isCursor(value: unknown): boolean {

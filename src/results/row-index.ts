@@ -139,9 +139,10 @@ export function recordedIndex(index: RowIndex): RecordedIndex {
 
 /**
  * @param bytes from `encodeIndex`; copied because typed arrays must be aligned
+ * @param recorded with the size of the rows
  * @throws {QueryError} damaged
  */
-export function decodeIndex(bytes: Uint8Array, recorded: RecordedIndex): RowIndex {
+export function decodeIndex(bytes: Uint8Array, recorded: RecordedIndex & { readonly rowBytes: number }): RowIndex {
   const { stride, checkpoints: count, checksums, compression } = recorded;
   if (bytes.length !== indexBytes(recorded)) throw damaged('its index is incomplete');
   if (checksums !== undefined && crc32(bytes) !== checksums.index)
@@ -149,6 +150,7 @@ export function decodeIndex(bytes: Uint8Array, recorded: RecordedIndex): RowInde
   const aligned = new Uint8Array(bytes.length);
   aligned.set(bytes);
   const checkpoints = new Float64Array(aligned.buffer, 0, count);
+  if (!areOffsets(checkpoints, recorded.rowBytes)) throw damaged('its index does not match its record');
   if (checksums === undefined) return { stride, checkpoints };
   const sums = new Uint32Array(aligned.buffer, count * BYTES_PER_CHECKPOINT, checksums.blocks);
   const index = { stride, checkpoints, checksums: { blockBytes: checksums.blockBytes, sums } };
@@ -156,4 +158,14 @@ export function decodeIndex(bytes: Uint8Array, recorded: RecordedIndex): RowInde
   const frames = framesOf(new Uint32Array(aligned.buffer, sums.byteOffset + sums.byteLength, checksums.blocks));
   if (frames.starts[checksums.blocks] !== compression.bytes) throw damaged('its index does not match its record');
   return { ...index, frames };
+}
+
+/** Whether each offset is within the rows and not before the one before it. */
+function areOffsets(checkpoints: Float64Array, rowBytes: number): boolean {
+  let last = 0;
+  return checkpoints.every((offset) => {
+    const isNext = Number.isInteger(offset) && offset >= last && offset <= rowBytes;
+    last = offset;
+    return isNext;
+  });
 }

@@ -3,6 +3,7 @@ import { damaged } from './errors.ts';
 import type { PageRequest } from './page.ts';
 import type { RowIndex } from './row-index.ts';
 import { ROW_KERNEL } from './scanner/kernel.ts';
+import type { RowWalk } from './scanner/row-kernel.ts';
 
 /** A byte range of the rows. */
 interface ByteRange {
@@ -77,31 +78,91 @@ export function cutRows(
 }
 
 /** Offset of row `skip`; the pieces begin with row 0. */
-export function rowStart(pieces: readonly Uint8Array[], skip: number): number {
+function rowStart(pieces: readonly Uint8Array[], skip: number): number {
   if (skip === 0) return 0;
-  const walk = ROW_KERNEL.walk(skip + 1);
-  let base = 0;
-  let found = -1;
-  for (const piece of pieces) {
-    walk.scan(piece, skip, (row, offset) => {
-      if (row === skip) found = base + offset;
-    });
-    if (found >= 0) return found;
-    base += piece.length;
-  }
-  throw damaged('its index does not match its rows');
+  const search = new StartSearch(skip);
+  for (const piece of pieces) if (search.finds(piece)) break;
+  return search.found();
 }
 
 /** Offset after the `count`-th row; the pieces begin with a row. */
-export function rowEnd(pieces: readonly Uint8Array[], count: number): number {
-  const walk = ROW_KERNEL.walk(count);
-  let base = 0;
-  for (const piece of pieces) {
-    const used = walk.scan(piece, count, ignoreRow);
-    if (walk.ended) return base + used;
-    base += piece.length;
+function rowEnd(pieces: readonly Uint8Array[], count: number): number {
+  const search = new EndSearch(count);
+  for (const piece of pieces) if (search.finds(piece)) break;
+  return search.found();
+}
+
+/** Pieces in memory, or as they arrive. */
+type Pieces = readonly Uint8Array[] | AsyncIterable<Uint8Array>;
+
+/** Like `rowStart`, without keeping the pieces. @throws {QueryError} damaged */
+export async function rowStartIn(pieces: Pieces, skip: number): Promise<number> {
+  if (skip === 0) return 0;
+  const search = new StartSearch(skip);
+  for await (const piece of pieces) if (search.finds(piece)) break;
+  return search.found();
+}
+
+/** Like `rowEnd`, without keeping the pieces. @throws {QueryError} damaged */
+export async function rowEndIn(pieces: Pieces, count: number): Promise<number> {
+  const search = new EndSearch(count);
+  for await (const piece of pieces) if (search.finds(piece)) break;
+  return search.found();
+}
+
+/** Searches an offset in the pieces of rows, one after the other. */
+abstract class OffsetSearch {
+  /** Offset of the next piece. */
+  protected base = 0;
+  protected offset: number | undefined;
+
+  /** @returns whether the offset is known; further pieces are not needed then */
+  finds(piece: Uint8Array): boolean {
+    if (this.offset === undefined) this.search(piece);
+    this.base += piece.length;
+    return this.offset !== undefined;
   }
-  throw damaged('its index does not match its rows');
+
+  /** @throws {QueryError} damaged */
+  found(): number {
+    if (this.offset === undefined) throw damaged('its index does not match its rows');
+    return this.offset;
+  }
+
+  protected abstract search(piece: Uint8Array): void;
+}
+
+class StartSearch extends OffsetSearch {
+  readonly #row: number;
+  readonly #walk: RowWalk;
+
+  constructor(row: number) {
+    super();
+    this.#row = row;
+    this.#walk = ROW_KERNEL.walk(row + 1);
+  }
+
+  protected search(piece: Uint8Array): void {
+    this.#walk.scan(piece, this.#row, (row, offset) => {
+      if (row === this.#row) this.offset = this.base + offset;
+    });
+  }
+}
+
+class EndSearch extends OffsetSearch {
+  readonly #count: number;
+  readonly #walk: RowWalk;
+
+  constructor(count: number) {
+    super();
+    this.#count = count;
+    this.#walk = ROW_KERNEL.walk(count);
+  }
+
+  protected search(piece: Uint8Array): void {
+    const used = this.#walk.scan(piece, this.#count, ignoreRow);
+    if (this.#walk.ended) this.offset = this.base + used;
+  }
 }
 
 function ignoreRow(): void {}

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Agent, request } from 'undici';
+import { searchCluster } from './credential-search.ts';
 import { Pki } from './kubernetes/pki.ts';
 import { freePorts, Processes } from './kubernetes/processes.ts';
 import {
@@ -221,6 +222,7 @@ export class ControlPlane extends ControlPlaneClient {
 
   /** Kills all parts and removes their folder. */
   async stop(): Promise<void> {
+    await searchCluster(this.description.etcdUrl);
     await this.#probe.destroy();
     await this.#processes.stop();
   }

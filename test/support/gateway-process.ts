@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { searchFolder, searchText } from './credential-search.ts';
 import { Program } from './processes.ts';
 import { RawClient, type RawRequest } from './raw-client.ts';
 import { WAIT_LIMIT_MS } from './limits.ts';
@@ -16,6 +17,8 @@ export interface GatewayProcessOptions {
   readonly flags?: Readonly<Record<string, string | number>>;
   /** `olap.broker.…=value` */
   readonly properties?: readonly string[];
+  /** Additional environment variables. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Another gateway whose tokens this one accepts, too. */
   readonly tokensOf?: GatewayProcess;
 }
@@ -60,7 +63,11 @@ export class GatewayProcess {
     const sets = (options.properties ?? []).map((property) => `--set=${property}`);
     const program = new Program(process.execPath, ['bin/olap-warden.js', 'standalone', ...args, temporary, ...sets], {
       cwd: ROOT,
-      env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: join(tmpdir(), 'olap-warden-test-compiled') },
+      env: {
+        PATH: process.env['PATH'],
+        NODE_COMPILE_CACHE: join(tmpdir(), 'olap-warden-test-compiled'),
+        ...options.env,
+      },
     });
     try {
       await program.printed('"msg":"started"', WAIT_LIMIT_MS);
@@ -129,8 +136,13 @@ export class GatewayProcess {
   }
 
   async stop(): Promise<void> {
+    const metrics = await fetch(`http://127.0.0.1:${this.metricsPort}/metrics`, { signal: AbortSignal.timeout(1_000) })
+      .then((answer) => answer.text())
+      .catch(() => '');
+    searchText('metrics', metrics);
     this.program.signalGroup('SIGKILL');
     await this.program.exited;
+    await searchFolder(this.dataDir);
     await rm(this.dataDir, { recursive: true, force: true });
   }
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,6 +8,7 @@ import type { TestProject } from 'vitest/node';
 import { startCluster } from '../../tools/pinot/cluster.ts';
 import { loadSampleTables } from '../../tools/pinot/tables.ts';
 import { startControlPlane } from './control-plane.ts';
+import { FINDINGS } from './credential-search.ts';
 import { describeCluster } from './foreign-pinot.ts';
 import type { SharedParts } from './shared-parts.ts';
 
@@ -89,6 +90,8 @@ class PartsServer {
 interface Shared {
   readonly server: PartsServer;
   readonly url: Promise<string>;
+  /** Credentials that the product wrote where none belongs. */
+  readonly findings: Promise<string>;
   users: number;
 }
 const place = globalThis as typeof globalThis & { olapWardenSharedParts?: Shared };
@@ -97,15 +100,32 @@ const place = globalThis as typeof globalThis & { olapWardenSharedParts?: Shared
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   if (place.olapWardenSharedParts === undefined) {
     const server = new PartsServer();
-    place.olapWardenSharedParts = { server, url: server.listen(), users: 0 };
+    place.olapWardenSharedParts = { server, url: server.listen(), findings: collectFindings(), users: 0 };
   }
   const shared = place.olapWardenSharedParts;
   shared.users++;
+  await shared.findings;
   project.provide('sharedParts', await shared.url);
   return async () => {
     shared.users--;
     if (shared.users > 0) return;
     delete place.olapWardenSharedParts;
     await shared.server.close();
+    await failForFindings(await shared.findings);
   };
+}
+
+/** Workers that start later inherit the variable. */
+async function collectFindings(): Promise<string> {
+  const file = join(await mkdtemp(join(tmpdir(), 'olap-warden-findings-')), 'findings.jsonl');
+  await writeFile(file, '');
+  process.env[FINDINGS] = file;
+  return file;
+}
+
+/** @throws {Error} where a program wrote a credential in any test of the run */
+async function failForFindings(file: string): Promise<void> {
+  const found = await readFile(file, 'utf8');
+  await rm(join(file, '..'), { recursive: true, force: true });
+  if (found !== '') throw new Error(`credentials were written where none belongs:\n${found}`);
 }

@@ -1,6 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { OutputSearch } from './credential-search.ts';
 
 /** A program that a test runs, with its output. It is the leader of a new process group. */
 export class Program {
@@ -11,8 +13,10 @@ export class Program {
   constructor(file: string, args: readonly string[], options: { cwd: string; env: NodeJS.ProcessEnv }) {
     this.#child = spawn(file, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      const search = new OutputSearch(`output of ${[basename(file), ...args.slice(0, 2)].join(' ')}`);
       stream?.setEncoding('utf8').on('data', (text: string) => {
         this.#output += text;
+        search.add(text);
       });
     }
     this.#exited = once(this.#child, 'close').then(([code, signal]) => (code as number | null) ?? (signal ? 1 : 0));

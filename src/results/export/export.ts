@@ -38,7 +38,7 @@ export async function exportRows(
   signal: AbortSignal,
 ): Promise<Export> {
   const numRows = rowsOf(reader.record, request);
-  const columns = columnsOf(reader.record.dataSchema);
+  const columns = columnsOf(reader.record.dataSchema, format);
   const indexed = { reader, index: reader.knownIndex ?? (await reader.index(signal)) };
   const rows = { offset: request.offset, numRows };
   if (format === 'csv') return csvExport(indexed, columns, rows, layouts);
@@ -188,11 +188,20 @@ async function* inTurns<T>(pieces: AsyncIterable<T>): AsyncIterable<T> {
   }
 }
 
-/** @throws {QueryError} bad-answer */
-export function columnsOf(dataSchema: string): Columns {
-  const { columnNames, columnDataTypes } = JSON.parse(dataSchema) as Partial<Columns>;
-  if (isTexts(columnNames) && isTexts(columnDataTypes) && columnNames.length === columnDataTypes.length)
-    return { columnNames, columnDataTypes };
+/** Columns of a download in a format of columns, each of which takes memory. */
+const MAX_COLUMNS = 10_000;
+const COLUMN_FORMATS: ReadonlySet<ExportFormat> = new Set(['arrow', 'parquet']);
+
+/** The columns for a download. @throws {QueryError} bad-answer */
+export function columnsOf(dataSchema: string, format: ExportFormat): Columns {
+  const { columnNames, columnDataTypes } = (JSON.parse(dataSchema) as Partial<Columns> | null) ?? {};
+  if (isTexts(columnNames) && isTexts(columnDataTypes) && columnNames.length === columnDataTypes.length) {
+    if (columnNames.length <= MAX_COLUMNS || !COLUMN_FORMATS.has(format)) return { columnNames, columnDataTypes };
+    throw new QueryError(
+      'bad-answer',
+      `the result has ${columnNames.length} columns; \`format=${format}\` can have ${MAX_COLUMNS}: read it as CSV, as JSON lines or in pages`,
+    );
+  }
   throw new QueryError(
     'bad-answer',
     'the schema of the result has no list of column names and types: read it in pages',

@@ -114,7 +114,8 @@ function cutsOf(
   const partBytes = Math.max(PART_BYTES, Math.ceil((to - from) / MAX_PARTS));
   const cuts: Cut[] = [{ row: offset, at: from }];
   let last = from;
-  for (let i = Math.floor(offset / stride) + 1; i * stride < offset + numRows; i++) {
+  const end = Math.min(checkpoints.length, Math.ceil((offset + numRows) / stride));
+  for (let i = Math.floor(offset / stride) + 1; i < end; i++) {
     const at = checkpoints[i] as number;
     if (at - last < partBytes) continue;
     cuts.push({ row: i * stride, at });

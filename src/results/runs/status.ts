@@ -80,6 +80,7 @@ export function noteToJson(note: RunNote): string {
 
 const STRINGS = ['requestId', 'brokerId', 'owner'] as const;
 const NUMBERS = ['submissionTimeMs', 'rowCount', 'bytes'] as const;
+const OPTIONAL_NUMBERS = ['startTimeMs', 'endTimeMs', 'expirationTimeMs'] as const;
 
 /** @returns undefined if this version cannot have written it */
 export function noteFromJson(json: string): RunNote | undefined {
@@ -90,9 +91,30 @@ export function noteFromJson(json: string): RunNote | undefined {
   const isValid =
     STRINGS.every((name) => typeof status[name] === 'string') &&
     NUMBERS.every((name) => Number.isSafeInteger(status[name])) &&
-    Array.isArray(status['tables']) &&
-    (RUN_STATES as readonly unknown[]).includes(status['state']);
+    areTexts(status['tables']) &&
+    (RUN_STATES as readonly unknown[]).includes(status['state']) &&
+    areOptional(status);
   return isValid ? (note as unknown as RunNote) : undefined;
+}
+
+function areOptional(status: Readonly<Record<string, unknown>>): boolean {
+  const { sql, cancelRequested, warnings, error } = status;
+  return (
+    OPTIONAL_NUMBERS.every((name) => status[name] === undefined || Number.isSafeInteger(status[name])) &&
+    ['string', 'undefined'].includes(typeof sql) &&
+    ['boolean', 'undefined'].includes(typeof cancelRequested) &&
+    (warnings === undefined || areTexts(warnings)) &&
+    (error === undefined || isRunError(error))
+  );
+}
+
+function areTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((text) => typeof text === 'string');
+}
+
+function isRunError(value: unknown): boolean {
+  const { status, message } = (value ?? {}) as Record<string, unknown>;
+  return Number.isSafeInteger(status) && typeof message === 'string';
 }
 
 /** That a process with asynchronous queries is running. */

@@ -17,10 +17,20 @@ describe('the row index', () => {
   it('is equal after encoding and decoding, also with offsets above 2^32', () => {
     const index = { stride: 4, checkpoints: Float64Array.of(0, 5_000_000_000, 2 ** 53) };
     const bytes = Buffer.concat([Buffer.from('x'), encodeIndex(index)]).subarray(1);
-    expect(decodeIndex(bytes, recordedIndex(index))).toEqual(index);
+    const rowBytes = 2 ** 53;
+    expect(decodeIndex(bytes, { ...recordedIndex(index), rowBytes })).toEqual(index);
     const sums = { blockBytes: 65_536, sums: Uint32Array.of(1, 0xffffffff) };
     const checked = { ...index, checkpoints: index.checkpoints.slice(0, 2), checksums: sums };
-    expect(decodeIndex(encodeIndex(checked), recordedIndex(checked))).toEqual(checked);
+    expect(decodeIndex(encodeIndex(checked), { ...recordedIndex(checked), rowBytes })).toEqual(checked);
+  });
+
+  it('is damaged where an offset is not within the rows, or before the one before it', () => {
+    for (const offsets of [[0, 11], [0, 8, 7], [0, 1.5], [-1], [0, Number.NaN], [0, Number.POSITIVE_INFINITY]]) {
+      const index = { stride: 1, checkpoints: Float64Array.from(offsets) };
+      expect(() => decodeIndex(encodeIndex(index), { ...recordedIndex(index), rowBytes: 10 })).toThrow(
+        'its index does not match its record',
+      );
+    }
   });
 
   it('is damaged when a bit differs or bytes are missing', () => {
@@ -30,11 +40,12 @@ describe('the row index', () => {
       checksums: { blockBytes: 65_536, sums: Uint32Array.of(5) },
     };
     const bytes = encodeIndex(index);
-    expect(() => decodeIndex(bytes.subarray(1), recordedIndex(index))).toThrow('its index is incomplete');
+    const recorded = { ...recordedIndex(index), rowBytes: 9 };
+    expect(() => decodeIndex(bytes.subarray(1), recorded)).toThrow('its index is incomplete');
     for (let at = 0; at < bytes.length; at++) {
       const flipped = Uint8Array.from(bytes);
       flipped[at]! ^= 0x10;
-      expect(() => decodeIndex(flipped, recordedIndex(index))).toThrow('its index does not match its checksum');
+      expect(() => decodeIndex(flipped, recorded)).toThrow('its index does not match its checksum');
     }
   });
 });

@@ -23,7 +23,11 @@ const ARRAY = '_ARRAY';
 
 /** A column for values of a type of the engine. A type without an exact equivalent is text, as the engine writes it. */
 export function createColumn(type: string): Column {
-  if (type.endsWith(ARRAY)) return new ListColumn(createColumn(type.slice(0, -ARRAY.length)));
+  return type.endsWith(ARRAY) ? new ListColumn(createItems(type.slice(0, -ARRAY.length))) : createItems(type);
+}
+
+/** A column for single values. The engine has no lists of lists: those would be texts. */
+function createItems(type: string): Column {
   switch (type) {
     case 'INT':
       return new Int32Column();

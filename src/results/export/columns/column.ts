@@ -1,6 +1,7 @@
 import { LETTER_N } from '../json-bytes.ts';
 
-const FIRST_CAPACITY = 1024;
+/** Small, because a result may have thousands of columns; a multiple of 8. */
+const FIRST_CAPACITY = 64;
 const LETTER_U = 0x75;
 const LETTER_L = 0x6c;
 const ALL_VALID = 0xff;
