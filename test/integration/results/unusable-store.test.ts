@@ -101,8 +101,12 @@ describe('the start of a store that cannot be used', () => {
   });
 
   it('is one line of the program, without a credential', async () => {
-    const sets = Object.entries(s3Properties({ ...bucket, secretAccessKey: 'wrong-secret' })).flatMap(([key, value]) =>
-      key.includes('.s3.') && value !== undefined && value !== '' ? [`--set=${key}=${String(value)}`] : [],
+    const properties = Object.entries(s3Properties({ ...bucket, secretAccessKey: 'wrong-secret' }));
+    const ofS3 = properties.filter(([key]) => key.includes('.s3.'));
+    const sets = ofS3.flatMap(([key, value]) =>
+      typeof value === 'boolean' || (typeof value === 'string' && value !== '')
+        ? [`--set=${key}=${String(value)}`]
+        : [],
     );
     const flags = ['--host=127.0.0.1', '--port=0', '--metrics-port=0', '--controllers=http://127.0.0.1:9'];
     const ended = await promisify(execFile)(

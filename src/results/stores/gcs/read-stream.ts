@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 export interface GcsRead {
   readonly stream: Readable;
   /** Ends the read, now or when the response begins. No effect after the end. */
-  stop(): void;
+  readonly stop: () => void;
 }
 
 /**
@@ -28,7 +28,7 @@ export function readObject(file: File, options: Parameters<File['createReadStrea
   };
   return {
     stream,
-    stop() {
+    stop: () => {
       if (isStopped) return;
       isStopped = true;
       if (hasBegun) setImmediate(destroy);

@@ -37,7 +37,7 @@ async function keys(objects: AsyncIterable<StoredObject>): Promise<string[]> {
   return all;
 }
 
-const CALLS: readonly [keyof ObjectClient & string, (signal: AbortSignal) => Promise<unknown>][] = [
+const CALLS: readonly [keyof ObjectClient, (signal: AbortSignal) => Promise<unknown>][] = [
   ['get', (signal) => client.get('a.rows', signal)],
   ['size', (signal) => client.size('a.rows', signal)],
   ['range', (signal) => client.range('a.rows', 0, 3, signal)],
