@@ -32,7 +32,12 @@ function documents() {
   const made = new TableDocuments({
     reader: reader as unknown as Reader,
     calls: calls as unknown as ClusterCalls,
-    request: { needs: new Set(['assignment']), smallSegmentBytes: 0, smallSegmentFraction: 0 },
+    request: {
+      needs: new Set(['assignment']),
+      smallSegmentBytes: 0,
+      smallSegmentFraction: 0,
+      signal: new AbortController().signal,
+    },
     terseMetadata: true,
   });
   return { made, priorities };
