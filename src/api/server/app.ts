@@ -216,8 +216,11 @@ function auditToLog(app: FastifyInstance, logger: Logger): Audit {
   return audit;
 }
 
-/** @returns a function that throws 503 while the event loop is overloaded */
-async function registerPressureLimit(app: FastifyInstance, maxEventLoopDelay: number): Promise<() => void> {
+/** @returns a function that throws 503 while the event loop is overloaded, or for a request that waited as long for its turn */
+async function registerPressureLimit(
+  app: FastifyInstance,
+  maxEventLoopDelay: number,
+): Promise<(waitedMs: number) => void> {
   if (maxEventLoopDelay === 0) return () => undefined;
   const startedAt = systemClock.monotonic();
   const pressureHandler = (): void => {
@@ -227,7 +230,7 @@ async function registerPressureLimit(app: FastifyInstance, maxEventLoopDelay: nu
     });
   };
   await app.register(underPressure.default, { maxEventLoopDelay, pressureHandler });
-  return () => {
-    if (app.isUnderPressure()) pressureHandler();
+  return (waitedMs) => {
+    if (waitedMs > maxEventLoopDelay || app.isUnderPressure()) pressureHandler();
   };
 }

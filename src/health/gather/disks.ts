@@ -3,7 +3,7 @@ import { StatusError } from './call.ts';
 import type { ClusterCalls } from './cluster.ts';
 import { objectOf } from './configs.ts';
 import type { Reader } from './reader.ts';
-import { Lane } from './slots.ts';
+import { Lane } from '../../platform/lane.ts';
 
 const CALLS_AT_ONCE = 32;
 

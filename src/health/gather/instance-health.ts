@@ -1,7 +1,7 @@
 import { sleep, type Clock } from '../../platform/clock.ts';
 import { readHung, type FailedRead, type Instance, type InstanceHealth, type Read } from '../snapshot.ts';
 import type { ClusterCalls } from './cluster.ts';
-import { Lane } from './slots.ts';
+import { Lane } from '../../platform/lane.ts';
 
 const CALLS_AT_ONCE = 32;
 /** Maximum time for which tables wait for the list of instances. */

@@ -3,7 +3,7 @@ import type { SchemaEntry, TableEntry } from './configs.ts';
 import type { ConsumingCalls } from './consuming-calls.ts';
 import type { TableCalls } from './fan-outs.ts';
 import type { Reader } from './reader.ts';
-import { Lane } from './slots.ts';
+import { Lane } from '../../platform/lane.ts';
 import type { TableState } from './table-documents.ts';
 
 /** Parts of a table that the controller computes or requests from the servers. */

@@ -13,7 +13,7 @@ import type { GrowingSnapshot } from './growing-snapshot.ts';
 import type { KeptReadings, RunStamps } from './kept-readings.ts';
 import type { Reader } from './reader.ts';
 import { SERVER_PARTS, ServerParts, type ServerPart, type ServerPartsOptions } from './server-parts.ts';
-import { Lane } from './slots.ts';
+import { Lane } from '../../platform/lane.ts';
 import { Stall } from './stall.ts';
 import { newState, snapshotOf, TableDocuments, type TableState } from './table-documents.ts';
 

@@ -4,6 +4,7 @@ import type { RequestClass, RequestKind, SqlPath } from '../../server/request/cl
 import type { JsonLimits } from '../../server/request/json-bodies.ts';
 import { acceptQuery } from './accept.ts';
 import { countRequest, type Limits } from '../../server/bounds/limits.ts';
+import { Turns } from '../../server/bounds/turns.ts';
 import { Exchange, type ExchangeParts } from './exchange.ts';
 import { JudgedTexts } from './judged-texts.ts';
 import { sendResultPage } from './page.ts';
@@ -16,8 +17,8 @@ import { submitQuery } from './submit.ts';
 export interface Checks {
   readonly authentication: Authentication;
   readonly limits: Limits | undefined;
-  /** @throws {HttpError} 503 while the gateway is overloaded */
-  readonly refuseOverload: () => void;
+  /** @throws {HttpError} 503 while the gateway is overloaded, or if the request has waited for too long */
+  readonly refuseOverload: (waitedMs: number) => void;
   /** Maximum bytes of a request body. */
   readonly bodyBytes: number;
   readonly json: JsonLimits;
@@ -37,11 +38,13 @@ export class DataPlane {
   readonly #checks: Checks;
   readonly #exchange: ExchangeParts;
   readonly #reading: QueryReading;
+  readonly #turns: Turns;
 
   constructor(parts: DataPlaneParts, checks: Checks, exchange: ExchangeParts) {
     this.#parts = parts;
     this.#checks = checks;
     this.#exchange = exchange;
+    this.#turns = new Turns(exchange);
     const { bodyBytes, json } = checks;
     this.#reading = { engine: parts.engine, texts: new JudgedTexts(parts.sqlLimits), bodyBytes, json };
   }
@@ -51,7 +54,10 @@ export class DataPlane {
     const { sql, segments } = requestClass;
     const route = sql?.path ?? (segments[0] === 'query' ? PAGE_ROUTE : CURSOR_ROUTE);
     const exchange = new Exchange(request, response, route, this.#exchange);
-    this.#run(exchange, requestClass).catch((error: unknown) => exchange.fail(error));
+    this.#turns.enter((waitedMs) => {
+      if (exchange.isClosed) return;
+      this.#run(exchange, requestClass, waitedMs).catch((error: unknown) => exchange.fail(error));
+    });
   }
 
   /** Reads the query. A body counts against the byte budget while it is read. */
@@ -68,9 +74,9 @@ export class DataPlane {
     }
   }
 
-  async #run(exchange: Exchange, requestClass: RequestClass): Promise<void> {
+  async #run(exchange: Exchange, requestClass: RequestClass, waitedMs: number): Promise<void> {
     const { authentication, limits, refuseOverload } = this.#checks;
-    refuseOverload();
+    refuseOverload(waitedMs);
     await authentication.authenticate(exchange);
     if (limits !== undefined) countRequest(limits, exchange, requestClass.kind, (call) => exchange.onQueryEnded(call));
     const { sql } = requestClass;

@@ -60,6 +60,11 @@ export class Exchange implements RequestContext, AnswerTarget {
     });
   }
 
+  /** Whether the response is closed, complete or not. */
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
   /** Calls back when the response closes, complete or not; immediately where it is closed already. */
   onClose(call: () => void): void {
     if (this.#closed) call();

@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises';
+import type { Lane } from '../../../platform/lane.ts';
 import { CHECKSUM_BLOCK_BYTES } from '../../checksums.ts';
 import type { ResultReader, ResultRecord, ResultWriter } from '../../result-store.ts';
 import { decodeIndex, encodeIndex, indexBytes, type RowIndex, storedRowBytes } from '../../row-index.ts';
@@ -94,6 +95,8 @@ export class FileWriter implements ResultWriter {
 /** What the readers of a store share. */
 export interface FileReaderParts {
   readonly pool: BufferPool;
+  /** Limits the reads at once. A read takes its buffer when it begins, so that waiting reads take no memory. */
+  readonly reads: Lane;
   readonly release: (file: OpenFile) => Promise<void>;
 }
 
@@ -146,7 +149,9 @@ export class FileReader implements ResultReader {
   }
 
   async #small(from: number, to: number): Promise<Uint8Array> {
-    const block = this.#known(from, to) ?? (await this.#load(from, to));
+    // Another reader may have read the block while this one waited.
+    const block =
+      this.#known(from, to) ?? (await this.#tracked(async () => this.#known(from, to) ?? this.#load(from, to)));
     return block.bytes.subarray(from - block.from, to - block.from);
   }
 
@@ -155,24 +160,22 @@ export class FileReader implements ResultReader {
     const block = this.#file.ahead.find(from, to);
     if (block === undefined || this.#blocks.includes(block)) return block;
     block.users++;
+    block.shared = true;
     this.#blocks.push(block);
     return block;
   }
 
   async #load(from: number, to: number): Promise<Block> {
     const { descriptor, ahead } = this.#file;
-    const block = await this.#tracked(() =>
-      ahead.load({ from, to }, storedRowBytes(this.record), (buffer, start, end) =>
-        readInto(descriptor, buffer, start, end),
-      ),
+    const block = await ahead.load({ from, to }, storedRowBytes(this.record), (buffer, start, end) =>
+      readInto(descriptor, buffer, start, end),
     );
     this.#blocks.push(block);
     return block;
   }
 
   #range(from: number, to: number): Promise<Uint8Array> {
-    const buffer = this.#buffer(to - from);
-    return this.#tracked(() => readInto(this.#file.descriptor, buffer, from, to));
+    return this.#tracked(() => readInto(this.#file.descriptor, this.#buffer(to - from), from, to));
   }
 
   #buffer(bytes: number): Buffer {
@@ -184,7 +187,7 @@ export class FileReader implements ResultReader {
   async #tracked<T>(read: () => Promise<T>): Promise<T> {
     this.#reading++;
     try {
-      return await read();
+      return await this.#parts.reads.run(read);
     } catch (error) {
       throw asStoreError(error);
     } finally {

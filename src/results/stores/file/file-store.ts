@@ -3,6 +3,7 @@ import { access, constants, mkdir, readdir, readFile, rename, rm, stat, unlink }
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Clock } from '../../../platform/clock.ts';
+import { Lane } from '../../../platform/lane.ts';
 import { damaged, QueryError } from '../../errors.ts';
 import { recordFromJson, recordToJson, unreadableResult } from '../../record-json.ts';
 import { isRequestId } from '../../request-id.ts';
@@ -16,6 +17,9 @@ import { OpenFiles } from './open-files.ts';
 import type { StoredCoding } from '../../frames.ts';
 import { indexBytes, storedRowBytes } from '../../row-index.ts';
 import { type CachedResult, createResultCache } from '../result-cache.ts';
+
+/** More than the threads of Node.js for files (4), so that these always have work. */
+const READS_AT_ONCE = 16;
 
 export interface FileStoreOptions {
   /** Holds complete results: `<requestId>.rows` (rows, then index) and `<requestId>.json` (everything else). */
@@ -59,7 +63,7 @@ export class FileStore implements ResultStore {
     });
     const pool = new BufferPool();
     this.#files = new OpenFiles(pool, options.clock);
-    this.#parts = { pool, release: (file) => this.#files.release(file) };
+    this.#parts = { pool, reads: new Lane(READS_AT_ONCE), release: (file) => this.#files.release(file) };
   }
 
   /** @throws {UnusableStoreError} with the folder that is wrong */

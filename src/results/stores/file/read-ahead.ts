@@ -7,6 +7,8 @@ export interface Block {
   /** Owned by the pool. */
   readonly buffer: Buffer;
   users: number;
+  /** Whether a reader used it that had not loaded it. */
+  shared: boolean;
   /** Whether this is still the current block of its file. */
   current: boolean;
   /** Whether a closed user may still hold a view of the buffer. */
@@ -38,7 +40,8 @@ export class ReadAhead {
   }
 
   /**
-   * Reads the block that begins at `range.from` and acquires it for one user.
+   * Reads the block that begins at `range.from` and acquires it for one user. It contains only the range while readers of different places
+   * displace the blocks of each other: four times the bytes and the memory would serve nobody.
    * @param end size of the file's rows in bytes
    * @param read reads a range into the beginning of a buffer
    */
@@ -49,12 +52,20 @@ export class ReadAhead {
   }
 
   #upTo({ from, to }: Range, end: number): number {
+    if (!this.#readsAhead(from)) return to;
     return Math.max(to, Math.min(end, from + BLOCK_BYTES));
+  }
+
+  /** Whether the block before was of use to others, or this one continues it. */
+  #readsAhead(from: number): boolean {
+    const before = this.#block;
+    if (before === undefined || before.shared) return true;
+    return from >= before.from && from <= before.from + before.bytes.length;
   }
 
   #put(from: number, buffer: Buffer, bytes: Buffer): Block {
     const before = this.#block;
-    this.#block = { from, bytes, buffer, users: 1, current: true, leaked: false };
+    this.#block = { from, bytes, buffer, users: 1, shared: false, current: true, leaked: false };
     if (before !== undefined) {
       before.current = false;
       this.#give(before);

@@ -37,12 +37,12 @@ describe('the read-ahead block of a file', () => {
 
   it('returns its buffer to the pool only without users', async () => {
     const first = await ahead.load({ from: 0, to: 10 }, END, read);
-    const second = await ahead.load({ from: 500_000, to: 500_010 }, END, read);
+    const second = await ahead.load({ from: 200_000, to: 200_010 }, END, read);
     expect(second.buffer).not.toBe(first.buffer);
     expect([first.bytes[3], first.bytes[250]]).toEqual([3, 250]);
     ahead.release(first, true);
     ahead.release(second, true);
-    const third = await ahead.load({ from: 700_000, to: 700_010 }, END, read);
+    const third = await ahead.load({ from: 400_000, to: 400_010 }, END, read);
     expect(third.buffer).toBe(first.buffer);
   });
 
@@ -52,7 +52,27 @@ describe('the read-ahead block of a file', () => {
     expect(pool.take(256 * 1024)).not.toBe(first.buffer);
     first.users++;
     ahead.release(first, false);
-    await ahead.load({ from: 600_000, to: 600_010 }, END, read);
+    await ahead.load({ from: 200_000, to: 200_010 }, END, read);
     expect(pool.take(256 * 1024)).not.toBe(first.buffer);
+  });
+
+  it('contains only the range while readers of different places displace the blocks of each other', async () => {
+    await ahead.load({ from: 0, to: 10 }, END, read);
+    await ahead.load({ from: 500_000, to: 500_010 }, END, read);
+    await ahead.load({ from: 100_000, to: 100_010 }, END, read);
+    expect(reads.slice(1)).toEqual([
+      [500_000, 500_010],
+      [100_000, 100_010],
+    ]);
+    // The next page of the same reader.
+    await ahead.load({ from: 100_010, to: 100_020 }, END, read);
+    expect(reads.at(-1)).toEqual([100_010, 100_010 + 256 * 1024]);
+  });
+
+  it('contains the bytes after a page also where another reader used the block before', async () => {
+    const first = await ahead.load({ from: 0, to: 10 }, END, read);
+    first.shared = true;
+    await ahead.load({ from: 500_000, to: 500_010 }, END, read);
+    expect(reads.at(-1)).toEqual([500_000, 500_000 + 256 * 1024]);
   });
 });
