@@ -62,4 +62,21 @@ describe('the documentation', () => {
     const unlinked = PAGES.map(({ path }) => path).filter((path) => path.startsWith('docs/') && !isLinked(path));
     expect(unlinked).toEqual([]);
   });
+
+  it('has a link in each cell of the comparison with other programs', () => {
+    const { text } = PAGES.find(({ path }) => path === 'README.md')!;
+    const [, section = ''] = text.split('\n## Compared with Pinot and StarTree Cloud\n');
+    const rows = section
+      .split('\n## ')[0]!
+      .split('\n')
+      .filter((line) => line.startsWith('| '))
+      .slice(1);
+    expect(rows.length).toBeGreaterThan(8);
+    const cells = rows.flatMap((row) => row.split(' | ').slice(1));
+    // What a page does not describe has no link: the note below the table says what that means.
+    const unproved = cells.filter(
+      (cell) => !/\]\((?:https:|docs\/)/.test(cell) && !/^not (?:found|compared)(?: \|)?$/.test(cell),
+    );
+    expect(unproved).toEqual([]);
+  });
 });
