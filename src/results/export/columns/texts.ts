@@ -59,6 +59,25 @@ export class TextColumn extends BufferColumn {
       this.#copy(i, bytes, at, end);
       return end;
     }
+    // Most texts are short: they are copied while their end is searched.
+    const start = this.reserveBytes(i, MAX_LOOP_BYTES);
+    const { data } = this;
+    const limit = at + 1 + MAX_LOOP_BYTES;
+    const shift = start - at - 1;
+    let end = at + 1;
+    for (; end < limit; end++) {
+      const byte = bytes[end] as number;
+      if (byte === QUOTE) {
+        this.offsets[i + 1] = end + shift;
+        return end + 1;
+      }
+      if (byte === BACKSLASH) return this.#setEscaped(i, bytes, at);
+      data[end + shift] = byte;
+    }
+    return this.#setLong(i, bytes, at);
+  }
+
+  #setLong(i: number, bytes: Uint8Array, at: number): number {
     let end = at + 1;
     for (let byte = bytes[end]; byte !== QUOTE; byte = bytes[++end]) {
       if (byte === BACKSLASH) return this.#setEscaped(i, bytes, at);
