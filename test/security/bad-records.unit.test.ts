@@ -95,7 +95,8 @@ function changed(record: ResultRecord, changes: Forgery['record']): Record<strin
   const copy = JSON.parse(JSON.stringify(record)) as Record<string, unknown>;
   for (const [path, to] of changes) {
     const [first = '', second] = path.split('.');
-    if (second === undefined) copy[first] = to;
+    // A copy, because the next change may be within it.
+    if (second === undefined) copy[first] = structuredClone(to);
     else if (typeof copy[first] === 'object' && copy[first] !== null)
       (copy[first] as Record<string, unknown>)[second] = to;
   }

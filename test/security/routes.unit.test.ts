@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SQL_PATHS } from '../../src/api/server/request/classify.ts';
 import { isListing } from '../support/fake-engine.ts';
 import { engineCalls } from './support/engine-calls.ts';
 import { type Caller, RoledGateway } from './support/gateway.ts';
@@ -118,6 +119,15 @@ describe('every route of both planes', () => {
       );
       expect(status, `${route} is not in the table`).toBe(wildcard ? 404 : 405);
     }
+  });
+
+  it('is in the table where it runs SQL without the router', () => {
+    const objects = { role: 'r', policy: 'p', spare: 's', token: 't', requestId: 'i', cursor: 'c' };
+    const own = ownCalls(objects, 0).map(({ route }) => route);
+    const known = new Set([...own, ...engineCalls().map(({ method, pattern }) => `${method} ${pattern}`)]);
+    const ways = Object.values(SQL_PATHS).flatMap(({ path, methods }) => methods.map((method) => `${method} ${path}`));
+    expect(ways.length).toBeGreaterThan(5);
+    expect(ways.filter((way) => !known.has(way))).toEqual([]);
   });
 
   it('answers HEAD like GET, or with 405', async () => {

@@ -5,6 +5,7 @@ import { request as httpRequest } from 'undici';
 import { Type, type Static } from 'typebox';
 import { systemClock } from '../../platform/clock.ts';
 import { ErrorBody, HttpError } from '../server/errors.ts';
+import { FailedAttempts } from '../server/failed-attempts.ts';
 import { openSession } from './session-cookie.ts';
 
 /** Sign-in with an identity provider: the authorization code flow with PKCE. */
@@ -26,6 +27,12 @@ interface Discovery {
 
 const TIMEOUT_MS = 10_000;
 const DISCOVERY_TTL_MS = 300_000;
+const FAILED_DISCOVERY_TTL_MS = 2_000;
+/** Exchanges at once: an identity provider that does not respond must not occupy the gateway. */
+const MAX_EXCHANGES = 32;
+/** Rejected codes of an address in a minute, as of failed logins: the provider sees only the address of the gateway, and might block it. */
+const MAX_REJECTED = 20;
+const WINDOW_MS = 60_000;
 const MAX_ANSWER_BYTES = 262_144;
 
 async function readJson(
@@ -49,19 +56,30 @@ async function readJson(
   return { ...body };
 }
 
+/** Callers without a credential cause these requests, so there is one at a time, and a pause after a failed one. */
 function discoverer(issuer: string): () => Promise<Discovery> {
-  let known: { value: Discovery; until: number } | undefined;
-  return async () => {
+  let known: { value: Promise<Discovery>; until: number } | undefined;
+  return () => {
     if (known && known.until > systemClock.monotonic()) return known.value;
-    const { authorization_endpoint, token_endpoint } = await readJson(
-      `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
-      { method: 'GET' },
+    const value = readDiscovery(issuer);
+    const current = { value, until: Number.POSITIVE_INFINITY };
+    known = current;
+    value.then(
+      () => (current.until = systemClock.monotonic() + DISCOVERY_TTL_MS),
+      () => (current.until = systemClock.monotonic() + FAILED_DISCOVERY_TTL_MS),
     );
-    if (typeof authorization_endpoint !== 'string' || typeof token_endpoint !== 'string')
-      throw new Error('the discovery document names no endpoints');
-    known = { value: { authorization_endpoint, token_endpoint }, until: systemClock.monotonic() + DISCOVERY_TTL_MS };
-    return known.value;
+    return value;
   };
+}
+
+async function readDiscovery(issuer: string): Promise<Discovery> {
+  const { authorization_endpoint, token_endpoint } = await readJson(
+    `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
+    { method: 'GET' },
+  );
+  if (typeof authorization_endpoint !== 'string' || typeof token_endpoint !== 'string')
+    throw new Error('the discovery document names no endpoints');
+  return { authorization_endpoint, token_endpoint };
 }
 
 const SignInMethods = Type.Object(
@@ -128,6 +146,8 @@ function requireNonce(idToken: unknown, nonce: string): void {
  */
 export function registerOidcSignIn(app: FastifyInstance, oidc: OidcSignIn | undefined): void {
   const discover = oidc && discoverer(oidc.issuer);
+  const rejected = new FailedAttempts({ limit: MAX_REJECTED, windowMs: WINDOW_MS, clock: systemClock });
+  let exchanges = 0;
   app.get(
     '/ui/session/methods',
     {
@@ -164,13 +184,20 @@ export function registerOidcSignIn(app: FastifyInstance, oidc: OidcSignIn | unde
     },
     async (request, reply) => {
       if (!oidc || !discover) throw new HttpError(404, 'no identity provider is configured: sign in with a token');
+      const wait = rejected.retryAfterSeconds({ address: request.clientAddress });
+      if (wait > 0) throw tooMany(429, 'too many sign-ins of this address were rejected', wait);
+      if (exchanges >= MAX_EXCHANGES) throw tooMany(503, `limit of concurrent sign-ins (${MAX_EXCHANGES}) exceeded`, 1);
       let answer: Record<string, unknown>;
+      exchanges++;
       try {
         const { token_endpoint } = await discover();
         answer = await readJson(token_endpoint, exchangeRequest(oidc, request.body));
       } catch (error) {
+        rejected.failed({ address: request.clientAddress });
         request.log.warn({ err: error }, 'the identity provider did not exchange the code');
         throw new HttpError(401, 'the identity provider did not accept the sign-in: try again', { cause: error });
+      } finally {
+        exchanges--;
       }
       requireNonce(answer['id_token'], request.body.nonce);
       const token = answer[oidc.token];
@@ -183,4 +210,8 @@ export function registerOidcSignIn(app: FastifyInstance, oidc: OidcSignIn | unde
       return reply.code(204).send();
     },
   );
+}
+
+function tooMany(status: 429 | 503, what: string, seconds: number): HttpError {
+  return new HttpError(status, `${what}: try again in ${seconds} s`, { headers: { 'retry-after': String(seconds) } });
 }

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { HttpError } from '../server/errors.ts';
+import { MAX_TOKEN_BYTES } from './sessions.ts';
 
 const COOKIE = 'olap-warden-session';
 /** Browsers reject larger cookies. */
@@ -36,8 +37,9 @@ function cookie(request: FastifyRequest, value: string, end: string): string {
  * @throws {HttpError} 413 if it does not fit into a cookie
  */
 export async function openSession(request: FastifyRequest, reply: FastifyReply, token: string): Promise<void> {
-  const session = await request.server.sessions.seal(token);
-  if (session.length > MAX_COOKIE_BYTES) {
+  const isTooLong = Buffer.byteLength(token) > MAX_TOKEN_BYTES;
+  const session = isTooLong ? '' : await request.server.sessions.seal(token);
+  if (isTooLong || session.length > MAX_COOKIE_BYTES) {
     throw new HttpError(
       413,
       `the session would be longer than ${MAX_COOKIE_BYTES} bytes, the limit of a cookie: use a service token, or a token with fewer claims`,

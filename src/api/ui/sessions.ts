@@ -27,8 +27,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 /** Of the time at which the session was opened, in milliseconds since the epoch. */
 const TIME_BYTES = 8;
-/** Longer than any token that is accepted. */
-const MAX_TOKEN_BYTES = 16_384;
+/** Longer than any token that is accepted. A session of a longer one could not be opened. */
+export const MAX_TOKEN_BYTES = 16_384;
 
 const INVALID = 'the session is invalid, or the gateway has other session keys: sign in again';
 

@@ -45,7 +45,8 @@ export interface RequestClass extends Target {
 
 const GET_AND_POST = ['GET', 'POST'] as const;
 
-const SQL_PATHS: Readonly<Record<string, SqlPath>> = {
+/** By path without the first slash. The dispatcher serves them without the router. */
+export const SQL_PATHS: Readonly<Record<string, SqlPath>> = {
   'query/sql': { path: '/query/sql', runner: 'broker', methods: GET_AND_POST },
   query: { path: '/query', runner: 'broker', methods: GET_AND_POST },
   sql: { path: '/sql', runner: 'controller', methods: GET_AND_POST },

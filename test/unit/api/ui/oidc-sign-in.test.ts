@@ -1,11 +1,12 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { UnsecuredJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { registerOidcSignIn, type OidcSignIn } from '../../../../src/api/ui/oidc-sign-in.ts';
 import { testApp } from '../../../support/app.ts';
+import { until } from '../../../support/until.ts';
 
 let app: FastifyInstance;
 let provider: Server;
@@ -41,7 +42,14 @@ afterEach(async () => {
   provider.closeAllConnections();
 });
 
-async function exchange(settings: Partial<OidcSignIn> = {}): Promise<Awaited<ReturnType<FastifyInstance['inject']>>> {
+type Answer = Awaited<ReturnType<FastifyInstance['inject']>>;
+
+async function exchange(settings: Partial<OidcSignIn> = {}): Promise<Answer> {
+  await open(settings);
+  return send();
+}
+
+async function open(settings: Partial<OidcSignIn> = {}): Promise<void> {
   const oidc: OidcSignIn = {
     issuer: `http://127.0.0.1:${(provider.address() as AddressInfo).port}`,
     clientId: 'olap-warden',
@@ -51,9 +59,13 @@ async function exchange(settings: Partial<OidcSignIn> = {}): Promise<Awaited<Ret
     ...settings,
   };
   app = await testApp({ register: async (scope) => registerOidcSignIn(scope, oidc) });
+}
+
+function send(remoteAddress = '127.0.0.1'): Promise<Answer> {
   return app.inject({
     method: 'POST',
     url: '/ui/session/oidc',
+    remoteAddress,
     payload: {
       code: 'a-code',
       codeVerifier: 'v'.repeat(43),
@@ -99,6 +111,11 @@ describe('the exchange of an authorization code', () => {
     expect(refused.headers['set-cookie']).toBeUndefined();
   });
 
+  it('opens no session with a token that could not be opened again', async () => {
+    answer = { id_token: idToken({ nonce: NONCE, padding: 'x'.repeat(20_000) }) };
+    expect((await exchange()).statusCode).toBe(413);
+  });
+
   it.each([
     ['another nonce', () => idToken({ nonce: 'of another sign-in' }), 'its `nonce` differs'],
     ['no nonce', () => idToken({ sub: 'ann' }), 'its `nonce` differs'],
@@ -119,5 +136,65 @@ describe('the exchange of an authorization code', () => {
     answer = { access_token: 'for-the-gateway', id_token: idToken({ nonce: NONCE }) };
     const opened = await exchange({ token: 'access_token' });
     expect(await sessionOf(opened)).toEqual({ token: 'for-the-gateway' });
+  });
+});
+
+describe('callers without a credential', () => {
+  it('cause one request for the endpoints of the provider at a time, and none at once after a failed one', async () => {
+    const waiting: ServerResponse[] = [];
+    provider.removeAllListeners('request');
+    provider.on('request', (_incoming, outgoing: ServerResponse) => void waiting.push(outgoing));
+    await open();
+    const methods = (): Promise<Answer> => app.inject({ method: 'GET', url: '/ui/session/methods' });
+    const all = Promise.all(Array.from({ length: 20 }, methods));
+    await until('a request at the provider', () => waiting.length > 0);
+    waiting[0]!.writeHead(500).end();
+    expect((await all).map((one) => one.json<unknown>())).toEqual(Array.from({ length: 20 }, () => ({ oidc: null })));
+    await methods();
+    expect(waiting).toHaveLength(1);
+  });
+
+  it('occupy only some exchanges with a provider that does not respond', async () => {
+    const waiting: ServerResponse[] = [];
+    const [discovery] = provider.listeners('request') as ((
+      incoming: IncomingMessage,
+      outgoing: ServerResponse,
+    ) => void)[];
+    provider.removeAllListeners('request');
+    provider.on('request', (incoming, outgoing: ServerResponse) => {
+      if (incoming.method === 'GET') discovery!(incoming, outgoing);
+      else waiting.push(outgoing);
+    });
+    await open();
+    const all = Array.from({ length: 40 }, (_, i) => send(`192.0.2.${i}`));
+    await until('32 exchanges at the provider', () => waiting.length === 32);
+    for (const refused of await Promise.all(all.slice(32))) {
+      expect(refused.statusCode).toBe(503);
+      expect(refused.headers['retry-after']).toBe('1');
+    }
+    for (const one of waiting) one.end(JSON.stringify({ id_token: idToken({ nonce: NONCE }) }));
+    for (const accepted of await Promise.all(all.slice(0, 32))) expect(accepted.statusCode).toBe(204);
+    expect(waiting).toHaveLength(32);
+  });
+
+  it('get 429 when the provider has rejected many codes of their address, and the provider no more of them', async () => {
+    let exchanged = 0;
+    const [discovery] = provider.listeners('request') as ((
+      incoming: IncomingMessage,
+      outgoing: ServerResponse,
+    ) => void)[];
+    provider.removeAllListeners('request');
+    provider.on('request', (incoming, outgoing: ServerResponse) => {
+      if (incoming.method === 'GET') return discovery!(incoming, outgoing);
+      exchanged++;
+      outgoing.writeHead(400).end('{"error":"invalid_grant"}');
+    });
+    await open();
+    for (let at = 0; at < 20; at++) expect((await send('192.0.2.1')).statusCode).toBe(401);
+    const refused = await send('192.0.2.1');
+    expect(refused.statusCode).toBe(429);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    expect(exchanged).toBe(20);
+    expect((await send('192.0.2.2')).statusCode).toBe(401);
   });
 });
