@@ -6,6 +6,7 @@ import {
   parseSrn,
   parseSrnOf,
   parseSrnPattern,
+  patternMatches,
 } from '../../../../src/access/policy/srn.ts';
 
 describe('parseSrn', () => {
@@ -101,5 +102,30 @@ describe('the length of names', () => {
         message: 'the resource name has 1000011 characters: at most 1024 are allowed',
       });
     }
+  });
+});
+
+describe('patternMatches', () => {
+  function matches(pattern: string, resource: string): boolean {
+    const [parsed, levels] = [parseSrnPattern(pattern), parseSrn(resource)];
+    if (!parsed.ok || !levels.ok) throw new Error(`cannot parse ${pattern} or ${resource}`);
+    return patternMatches(parsed.value, levels.value.levels);
+  }
+
+  it.each([
+    ['srn2:table#orders', true],
+    ['srn2:cluster#pinot:table#orders', true],
+    ['srn2:cluster#*:table#ord*', true],
+    ['srn2:environment#eu:table#orders', true],
+    // The last level is of the resource itself, not of a part or of what contains it.
+    ['srn2:cluster#pinot', false],
+    ['srn2:table#other', false],
+    ['srn2:cluster#pinot:table#other', false],
+    ['srn2:cluster#other:table#orders', false],
+    ['srn2:environment#us:cluster#pinot:table#orders', false],
+    // The levels are in another order.
+    ['srn2:cluster#pinot:environment#eu:table#orders', false],
+  ])('%s: %s', (pattern, expected) => {
+    expect(matches(pattern, 'srn2:environment#eu:cluster#pinot:table#orders')).toBe(expected);
   });
 });
