@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, '../../..');
 const document = await readFile(join(ROOT, 'docs/operations.md'), 'utf8');
 const chapter = /\n## Sizing\n(.*?)\n## /s.exec(document)?.[1] ?? '';
 const measured = (await readResults(join(ROOT, 'bench/results.json'))).flatMap(({ rows }) => rows);
-const [CLIENTS] = SIZING_RULES.filter(({ need }) => need.startsWith('1,000 clients'));
+const CLIENTS = SIZING_RULES.find(({ need }) => need.startsWith('1,000 clients'));
 
 describe.each(SIZING_RULES)('the sizing of $need', (rule) => {
   it('is in docs/operations.md with its figure', () => {
