@@ -6,6 +6,7 @@ import type { Curve } from './frame/curve.ts';
 import type { Row } from './frame/rows.ts';
 import { readResults, type SuiteResult } from './frame/results.ts';
 import { cellsOf, COLUMNS } from './frame/table.ts';
+import { reasonOfMiss } from './reasons.ts';
 import { SUITES } from './suites.ts';
 
 export const RESULTS = 'bench/results.json';
@@ -86,7 +87,8 @@ function summary(count: number, missed: readonly Row[]): string {
   const lines = missed.map((row) => {
     const [work = '', ours = '', peer = '', , ratio = '', goal = ''] = cellsOf(row).map(cell);
     const figures = row.ours === null ? 'could not be measured' : `${ours}; ${peer}: ${ratio}; goal ${goal}`;
-    return `- ${work}: ${figures}${row.reason === undefined ? '' : `. ${cell(row.reason)}`}`;
+    const reason = reasonOfMiss(row);
+    return `- ${work}: ${figures}${reason === undefined ? '' : `. ${cell(reason)}`}`;
   });
   return `## Missed goals\n\n${missed.length} of ${count} rows:\n\n${lines.join('\n')}\n`;
 }

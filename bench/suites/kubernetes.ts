@@ -29,8 +29,11 @@ const STATEMENTS = 10;
 const GATEWAYS = 3;
 const CHANGES = sized({ quick: 6, normal: 200 });
 const IDLE_SECONDS = sized({ quick: 3, normal: 20 });
-/** After the start, for the garbage of the start and the election of a leader. */
+/** After the start, for the garbage of the start. */
 const SETTLE_SECONDS = sized({ quick: 2, normal: 10 });
+/** Time in which the operator writes the status of all objects for the first time. */
+const RECONCILED_LIMIT_MS = 600_000;
+const RECONCILED_POLL_MS = 2_000;
 const STARTS = sized({ quick: 1, normal: 3 });
 const MB = 1024 * 1024;
 
@@ -110,7 +113,9 @@ async function startOfGateway(bench: Bench, stage: Stage): Promise<void> {
 /** What gateway and operator use when nothing happens. */
 async function idle(bench: Bench, stage: Stage): Promise<void> {
   for (const kind of ['gateway', 'operator'] as const) {
-    const { program } = await startProgram(stage, kind);
+    const running = await startProgram(stage, kind);
+    const { program } = running;
+    if (kind === 'operator') await reconciled(bench, running);
     bench.note(`${kind}: idle for ${IDLE_SECONDS} s`);
     await delay(SETTLE_SECONDS * 1000);
     const before = await cpuMsOf(program.pid);
@@ -130,6 +135,25 @@ async function idle(bench: Bench, stage: Stage): Promise<void> {
     program.signalGroup('SIGTERM');
     await program.exited;
   }
+}
+
+/** Waits until the operator has reconciled all objects: it writes the status of each new one, which is work and not idle. */
+async function reconciled(bench: Bench, operator: RunningGateway): Promise<void> {
+  bench.note('operator: writing the status of all objects');
+  const deadline = performance.now() + RECONCILED_LIMIT_MS;
+  for (let before = -1, now = 0; now < ROLES || now !== before;) {
+    if (performance.now() > deadline) throw new Error(`the operator still reconciles after ${now} reconciliations`);
+    await delay(RECONCILED_POLL_MS);
+    before = now;
+    now = await reconciliations(operator);
+  }
+}
+
+/** The number of reconciliations of the operator so far. */
+async function reconciliations({ metricsUrl }: RunningGateway): Promise<number> {
+  const text = await (await fetch(`${metricsUrl}/metrics`)).text();
+  const counts = text.matchAll(/^controller_runtime_reconcile_total\{[^}]*\} (\S+)$/gm);
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
 /** @returns milliseconds */

@@ -32,6 +32,23 @@ describe('the results of the benchmark', () => {
     expect(resultOf(runOf('a'), [], 'out of memory').rows).toMatchObject([{ met: false, reason: 'out of memory' }]);
   });
 
+  it('make a document with what is known about missed goals', () => {
+    const missed = (work: string, reason?: string) => ({ ...row, work, met: false, ...(reason && { reason }) });
+    const works = ['a query for 10 rows on Pinot 0.11, 8 clients: p50', 'indexing 1 M rows, js', 'another'];
+    const rows: Finding[] = [
+      ...works.map((work) => missed(work)),
+      missed('indexing 1 M rows, js: again', 'just so'),
+    ].map((one) => ({ kind: 'row', row: one }));
+    rows.push({ kind: 'row', row: { ...row, work: 'a query for 10 rows on Pinot 0.11, 64 clients: p99' } });
+    const document = documentOf([resultOf(runOf('broker'), rows)]).get('docs/performance.md') ?? '';
+    const lineOf = (work: string) => document.split('\n').find((line) => line.startsWith(`- ${work}: `)) ?? '';
+    expect(lineOf(works[0]!)).toContain('. Pinot and the gateway share the cores');
+    expect(lineOf('indexing 1 M rows, js: again')).toMatch(/goal –\. just so$/);
+    expect(lineOf('another')).toMatch(/goal –$/);
+    // A goal that is met needs no reason.
+    expect(document.match(/share the cores/g)).toHaveLength(1);
+  });
+
   it('make a document with the machine, the versions, the rows and the pictures', () => {
     const findings: Finding[] = [
       { kind: 'row', row },
