@@ -6,12 +6,18 @@ const tools = join(import.meta.dirname, '..');
 
 /**
  * The cache folder of a part of `tools/install.sh`. Installs the part if it is missing, with progress on stderr.
- * @throws {Error} with the installer's message when the part cannot be installed
+ * @throws {Error} when the part cannot be installed; the installer has printed why
  */
 export async function installed(part: string, signal?: AbortSignal): Promise<string> {
   const child = promisify(execFile)(join(tools, 'install.sh'), [part], signal ? { signal } : {});
   child.child.stderr?.pipe(process.stderr, { end: false });
-  return (await child).stdout.trim();
+  try {
+    return (await child).stdout.trim();
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    // Its own message would repeat everything that the installer has printed.
+    throw new Error(`the part \`${part}\` could not be installed: see the messages above`, { cause: error });
+  }
 }
 
 /** From Pinot's start script, for JDK 17. */
