@@ -152,19 +152,41 @@ export class HistoryWorld implements WriteTarget {
     for (const proxy of this.#proxies) proxy.set('none');
   }
 
-  /** Resolves when every gateway has seen a write that was made after all others. */
+  /** Resolves when every gateway has seen a write of each kind that was made after all others: each kind has a watch of its own. */
   async untilInSync(): Promise<void> {
     const name = `marker-${this.#markers++}`;
-    const write = async (): Promise<boolean> => {
-      const { status } = await this.call(0, 'POST', `${RBAC}/roles`, { name });
-      // A write whose response was lost exists.
-      return status === 200 || status === 409;
-    };
-    await until('a gateway writes again', write);
+    const role = `${RBAC}/roles/srn2:role%23${name}`;
+    const policy = `${RBAC}/policies/srn2:policy%23${name}`;
+    const statements = [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#marker'] }];
+    const member = { subject: `${name}@example.com`, subjectType: 'user-email' };
+    const writes: readonly (readonly [path: string, body: object])[] = [
+      [`${RBAC}/policies`, { name, policyDocument: { version: 'v1', statements } }],
+      [`${RBAC}/roles`, { name }],
+      [`${role}/create-assignment`, member],
+      [`${RBAC}/service-tokens`, { description: name }],
+    ];
+    for (const [path, body] of writes) {
+      const write = async (): Promise<boolean> => {
+        const { status } = await this.call(0, 'POST', path, body);
+        // A write whose response was lost exists.
+        return status === 200 || status === 409;
+      };
+      await until('a gateway writes again', write);
+    }
+    const places = [
+      [policy, name],
+      [role, name],
+      [`${role}/assignments`, member.subject],
+      [`${RBAC}/service-tokens`, name],
+    ] as const;
     for (let at = 0; at < GATEWAYS; at++) {
-      const isSeen = async (): Promise<boolean> =>
-        (await this.call(at, 'GET', `${RBAC}/roles/srn2:role%23${name}`)).status === 200;
-      await until('every gateway has all writes', isSeen);
+      for (const [path, content] of places) {
+        const isSeen = async (): Promise<boolean> => {
+          const { status, text } = await this.call(at, 'GET', path);
+          return status === 200 && text.includes(`${content}"`);
+        };
+        await until('every gateway has all writes', isSeen);
+      }
     }
   }
 
