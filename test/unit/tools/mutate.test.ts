@@ -57,7 +57,7 @@ it('instruments nested expressions so that exactly the selected mutant applies',
   expect(mutants).toHaveLength(12);
   const ids = new Map(mutants.entries());
   const evaluate = (text: string, active: number): unknown =>
-    // oxlint-disable-next-line no-new-func -- the code of the test itself
+    // oxlint-disable-next-line no-new-func, typescript/no-implied-eval -- the code of the test itself
     new Function('a', 'b', '__mutant', `${text} return r;`)('x', 1, (id: number) => id === active);
   expect(evaluate(instrument(source, ids), -1)).toEqual(evaluate(source, -1));
   for (const [id, { start, end, replacement }] of ids) {

@@ -45,7 +45,7 @@ export function summary(verdicts: readonly Verdict[], folders: readonly string[]
   const part = counted === 0 ? 0 : survived.length / counted;
   const lines = [
     `${'folder'.padEnd(20)}${RESULTS.map((result) => result.padStart(11)).join('')}`,
-    ...folders.map((folder) => row(folder, `${folder}`)),
+    ...folders.map((folder) => row(folder, folder)),
     row('all'),
     '',
     ...survived.flatMap(({ mutant, by }) => [
