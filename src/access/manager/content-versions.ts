@@ -28,7 +28,7 @@ export class ContentVersions {
   /** By kind and name: one entry for each object in the store's view. */
   readonly #epochs = new Map<string, Epoch>();
 
-  constructor(store: ResourceStore) {
+  constructor(store: Pick<ResourceStore, 'subscribe'>) {
     for (const kind of VERSIONED) store.subscribe(kind, (event) => this.#follow(event));
   }
 

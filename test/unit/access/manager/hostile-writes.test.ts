@@ -131,3 +131,59 @@ it('an administrator is not removed because another one remains whose assignment
   const removal = manager.assignments.delete(ADMIN, 'system-admin', subjects(ADMIN.id)[0]!);
   await expect(removal).rejects.toThrow('no subject left');
 });
+
+it('a deny on one administrator marks the assignment of another one, who is left', async () => {
+  const { store, manager } = gateway();
+  const subjects = (id: string) => [{ type: 'user-email' as const, name: id }];
+  store.seed(role('system-admin', { policies: ['system-admin'] }), policy('system-admin', EVERYTHING));
+  store.seed(roleAssignment('one', { role: 'system-admin', subjects: subjects(ADMIN.id) }));
+  store.seed(roleAssignment('two', { role: 'system-admin', subjects: subjects('other@example.com') }));
+  store.seed(policy('d', { statements: [{ effect: 'deny', actions: ['*'], resources: ['*'] }] }), role('r'));
+  store.seed(roleAssignment('three', { role: 'r', subjects: subjects('other@example.com') }));
+  const version = () =>
+    store.truth('RoleAssignment').find(({ metadata }) => metadata.name === 'one')?.metadata.resourceVersion;
+  const before = version();
+  await manager.roles.attach(ADMIN, 'r', 'd');
+  expect(version()).not.toBe(before);
+});
+
+it('a deny for a group of unknown members is about administration only by action and resource together', async () => {
+  const { store, manager } = gateway();
+  store.seed(role('system-admin', { policies: ['system-admin'] }), policy('system-admin', EVERYTHING));
+  store.seed(
+    roleAssignment('one', { role: 'system-admin', subjects: [{ type: 'user-email', name: ADMIN.id }] }),
+    role('r'),
+    roleAssignment('two', { role: 'r', subjects: [{ type: 'group', name: 'team' }] }),
+  );
+  const deny = (name: string, action: string, resource: string) =>
+    store.seed(policy(name, { statements: [{ effect: 'deny', actions: [action], resources: [resource] }] }));
+  deny('tables', 'CreateRole', 'srn2:table#salaries');
+  deny('queries', 'Query', 'srn2:role#*');
+  deny('roles', 'CreateRole', 'srn2:role#*');
+  await manager.roles.attach(EVE, 'r', 'tables');
+  await manager.roles.attach(EVE, 'r', 'queries');
+  await expect(manager.roles.attach(EVE, 'r', 'roles')).rejects.toMatchObject({ code: 'forbidden' });
+});
+
+it('a policy that is used is not deleted, and says so also if its mark was changed meanwhile', async () => {
+  const { store, manager } = gateway();
+  store.seed(policy('p'), role('r', { policies: ['p'] }));
+  let writes = 0;
+  store.beforeWrite = (verb, kind) => {
+    if (verb !== 'update' || kind !== 'Policy' || ++writes !== 2) return;
+    const [current] = store.truth('Policy');
+    if (current !== undefined) store.replace(current);
+  };
+  await expect(manager.policies.remove('p', undefined)).rejects.toThrow('`r`');
+  expect(writes).toBe(2);
+});
+
+it('a failure of the store while the mark of a used policy is removed is reported', async () => {
+  const { store, manager } = gateway();
+  store.seed(policy('p'), role('r', { policies: ['p'] }));
+  let writes = 0;
+  store.beforeWrite = (verb, kind) => {
+    if (verb === 'update' && kind === 'Policy' && ++writes === 2) throw new Error('the store failed');
+  };
+  await expect(manager.policies.remove('p', undefined)).rejects.toThrow('the store failed');
+});

@@ -24,6 +24,7 @@ describe('the printed text', () => {
     ['SELECT a/* x */-- y\n,b // z\n FROM t', 'SELECT "a", "b" FROM "t"'],
     ['SELECT a--1\n- -1 FROM t', 'SELECT "a" - - 1 FROM "t"'],
     ['SELECT count(*), f(a) FROM t', 'SELECT count (*), "f" ("a") FROM "t"'],
+    ['SELECT lag(a IGNORE nulls) FROM t', 'SELECT lag ("a" IGNORE NULLS) FROM "t"'],
     ['SELECT CAST(a AS long), a IS not NULL FROM t', 'SELECT CAST ("a" AS long), "a" IS NOT NULL FROM "t"'],
     ['SELECT timestampadd(day, 1, day) FROM t', 'SELECT timestampadd (day, 1, "day") FROM "t"'],
     ["SELECT /*+ a(b='c', d) */ e FROM t /*+ f */", `SELECT /*+ "a"("b"='c', "d") */ "e" FROM "t" /*+ "f" */`],

@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import { unreadableResult } from '../../../src/results/record-json.ts';
+import { statusOfRecord } from '../../../src/results/runs/status.ts';
+
+const NOW = Date.parse('2026-11-01T12:00:00Z');
+const DAY_MS = 86_400_000;
+
+const damaged = () =>
+  unreadableResult({
+    requestId: 'a',
+    modifiedMs: NOW,
+    reason: 'its record is not valid JSON',
+    bytes: 5,
+    dataFile: 'a.rows',
+    metadataFile: 'a.json',
+  });
+
+it('a result without a readable record is listed with the reason, and expires a day after its last change', () => {
+  expect(damaged()).toMatchObject({
+    damaged: 'its record is not valid JSON',
+    bytes: 5,
+    record: { requestId: 'a', submissionTimeMs: NOW, expirationTimeMs: NOW + DAY_MS },
+  });
+});
+
+it('the status of a stored result has the fields that its record has', () => {
+  const { record } = damaged();
+  expect(statusOfRecord(record)).toEqual({
+    requestId: 'a',
+    brokerId: '',
+    owner: '',
+    tables: [],
+    state: 'done',
+    submissionTimeMs: NOW,
+    rowCount: 0,
+    bytes: 0,
+    expirationTimeMs: NOW + DAY_MS,
+  });
+  const more = { sql: 'SELECT 1', storedTimeMs: NOW + 5, warnings: ['the default of 10 rows applied'] };
+  expect(statusOfRecord({ ...record, ...more })).toMatchObject({
+    sql: 'SELECT 1',
+    endTimeMs: NOW + 5,
+    warnings: ['the default of 10 rows applied'],
+  });
+});
