@@ -285,6 +285,23 @@ it('sends firing alerts again after four hours', async () => {
   expect(received[1]!.body.alerts[0]).toEqual(received[0]!.body.alerts[0]);
 });
 
+it('repeats nothing after the alerts have ended', async () => {
+  start();
+  await report({ [CRITICAL]: 1 });
+  await clock.advance(60_000);
+  await delivered(1);
+  await report({});
+  await clock.advance(60_000);
+  await delivered(2);
+  for (let hour = 0; hour < 5; hour++) await clock.advance(3_600_000);
+  await report({});
+  await clock.advance(60_000);
+  await report({ [CRITICAL]: 1 });
+  await clock.advance(60_000);
+  await delivered(3);
+  expect(received.map(({ body }) => body.status)).toEqual(['firing', 'resolved', 'firing']);
+});
+
 it('follows no redirect, and ends a request to a receiver that does not respond', async () => {
   responses = [307, 'hang'];
   start();

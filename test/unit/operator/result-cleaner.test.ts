@@ -1,3 +1,4 @@
+import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { createLogger } from '../../../src/platform/logging.ts';
@@ -113,6 +114,35 @@ describe('the result cleaner', () => {
     controller.abort();
     await running;
     expect([clock.timers, await runsAfter(10_000)]).toEqual([0, 2]);
+  });
+
+  it('says which gateway failed, and where something was deleted', async () => {
+    const controller = new AbortController();
+    const lines: string[] = [];
+    const { options, clock } = setup({
+      settings: () => ({ frequencyMs: 1000, initialDelayMs: 0 }),
+      log: pino({}, { write: (line: string) => void lines.push(line) }),
+    });
+    const client: GatewayClient = {
+      ...options.client,
+      list: async (gateway, limited) => {
+        if (gateway === A) throw new Error('connect ECONNREFUSED');
+        return options.client.list(gateway, limited);
+      },
+    };
+    const running = resultCleanerTask({ ...options, client }).run(controller.signal, {} as LeaderTaskPorts);
+    await clock.advance(10);
+    controller.abort();
+    await running;
+    expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
+      expect.objectContaining({
+        level: 40,
+        gateway: 'a:1',
+        deleted: 0,
+        error: expect.stringContaining('ECONNREFUSED'),
+      }),
+      expect.objectContaining({ level: 30, gateway: 'b:2', deleted: 1 }),
+    ]);
   });
 
   it('continues after a failed run', async () => {

@@ -14,6 +14,14 @@ beforeEach(() => {
   queue = new WorkQueue(clock, metrics(registry).queue('role'));
 });
 
+/** The sum of a histogram. */
+async function sum(name: string): Promise<number | undefined> {
+  const { values } = (await registry.getSingleMetric(name)!.get()) as {
+    values: { value: number; metricName?: string }[];
+  };
+  return values.find(({ metricName }) => metricName?.endsWith('_sum'))?.value;
+}
+
 async function metric(name: string): Promise<number | undefined> {
   const { values } = (await registry.getSingleMetric(name)!.get()) as {
     values: { value: number; metricName?: string }[];
@@ -147,6 +155,7 @@ it('has the metric names of client-go', async () => {
   queue.addRateLimited('a');
   expect(await metric('workqueue_retries_total')).toBe(1);
   expect(await metric('workqueue_work_duration_seconds')).toBe(1);
+  expect(await sum('workqueue_work_duration_seconds')).toBe(1.5);
   expect(await metric('workqueue_queue_duration_seconds')).toBe(1);
 });
 

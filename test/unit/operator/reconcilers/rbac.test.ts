@@ -84,6 +84,22 @@ describe('a Policy that refers to missing tables or resources', () => {
   });
 });
 
+it('a Policy that names no table is not looked at again while the tables are not known', async () => {
+  const [store, clock] = [
+    new FakeStore(policy('all', { statements: [statement({ resources: ['*'] })] })),
+    new FakeClock(),
+  ];
+  const ports = { store, recorder: new FakeRecorder(), clock, metrics: metrics(), log: silent };
+  let reads = 0;
+  const tableNames = (): undefined => void reads++;
+  const deployment = { environment: 'olap', cluster: 'pinot' };
+  new Controller(policyReconciler({ deployment, tableNames }), ports).start();
+  await clock.advance(0);
+  const before = reads;
+  await clock.advance(120_000);
+  expect(reads).toBe(before);
+});
+
 describe('a Role', () => {
   it('waits for its policies, created in any order, and names missing ones', async () => {
     const { store, ready, settle } = await run(role('analysts', { policies: ['read', 'write'] }));
