@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
 import { Float64Column } from '../../../../src/results/export/columns/numbers.ts';
+import { columnBatches } from '../../../../src/results/export/columns/batches.ts';
+import { columnsOf } from '../../../../src/results/export/export.ts';
 import { varint } from '../../../../src/results/export/parquet/thrift.ts';
 
 it.each([
@@ -10,6 +12,31 @@ it.each([
   [2 ** 53, [0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10]],
 ])('%d as a variable-length integer has the fewest bytes', (value, bytes) => {
   expect([...varint(value)]).toEqual(bytes);
+});
+
+async function sizesOf(...lines: readonly string[]): Promise<number[]> {
+  const sizes: number[] = [];
+  const pieces = (async function* () {
+    for (const line of lines) yield Buffer.from(line);
+  })();
+  for await (const batch of columnBatches([new Float64Column()], pieces)) sizes.push(batch.numRows);
+  return sizes;
+}
+
+it('rows are read in batches, none of which is empty', async () => {
+  expect(await sizesOf()).toEqual([]);
+  expect(await sizesOf('')).toEqual([]);
+  expect(await sizesOf('[1]\n[2]', '[3]')).toEqual([3]);
+});
+
+it.each([
+  '{"columnNames":["a"],"columnDataTypes":["INT","INT"]}',
+  '{"columnNames":[1],"columnDataTypes":["INT"]}',
+  '{"columnNames":["a"],"columnDataTypes":[1]}',
+  '{"columnNames":["a"]}',
+  'null',
+])('a schema whose names and types do not match is rejected: %s', (schema) => {
+  expect(() => columnsOf(schema, 'csv')).toThrow();
 });
 
 it.each([
@@ -26,6 +53,6 @@ it.each([
   '1.7976931348623157e308',
 ])('%s becomes the nearest double', (text) => {
   const column = new Float64Column();
-  expect(column.append(Buffer.from(`${text},`), 0)).toBe(text.length);
+  expect(column.append(Buffer.from(`${text},56]`), 0)).toBe(text.length);
   expect(column.values[0]).toBe(Number(text));
 });
