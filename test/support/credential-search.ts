@@ -12,8 +12,8 @@ const CREDENTIALS: readonly RegExp[] = [
   // Three parts, as only a signed one has.
   /eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{20,}/g,
 ];
-/** A file with the findings of all workers of the run; unset where nobody collects them. */
-export const FINDINGS = 'OLAP_WARDEN_CREDENTIAL_FINDINGS';
+/** A file with the findings of all workers of the run; unset where nobody collects them. Programs reject variables of other names that begin like theirs. */
+export const FINDINGS = 'TEST_CREDENTIAL_FINDINGS';
 const CONTEXT_CHARACTERS = 60;
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
 /** Files that are credentials. */
