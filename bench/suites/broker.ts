@@ -10,7 +10,7 @@ const CLIENTS = sized({ quick: [1, 8], normal: [1, 8, 64] });
 const ROUNDS = sized({ quick: 1, normal: 3 });
 const SECONDS = sized({ quick: 1, normal: 3 });
 const WARM_UP_SECONDS = sized({ quick: 1, normal: 2 });
-/** For the JIT compilers of both sides: servers run for days, and the CPU of a query falls by a third within the first 10,000. */
+/** For the JIT compilers of both sides: servers run for days, and the CPU of a query falls by a fifth within the first 10,000. */
 const COMPILE_SECONDS = sized({ quick: 1, normal: 40 });
 const BROKER = 'the broker, asked directly';
 /** One costs the engine little, so that the gateway is a large part of it; the other is an aggregation over all rows. */
