@@ -5,8 +5,8 @@ import { QueryError } from '../../errors.ts';
 import type { ObjectClient } from './object-client.ts';
 
 /**
- * How long a read waits for the bucket: for a response, and for the next bytes of one. A request to a bucket that stands still fails within this time,
- * because it waits in one call. Longer than the retries of the SDKs need after a short outage.
+ * How long a read waits for the bucket: for a response, and for the next bytes of one. A request to a bucket that does not respond fails within this
+ * time, because it waits in one call. Longer than the retries of the SDKs need after a short outage.
  */
 export const BUCKET_READ_MS = 12_000;
 
