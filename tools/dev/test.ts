@@ -70,7 +70,7 @@ function add(counts: readonly Count[]): Count {
 
 async function all(folder: string): Promise<Count> {
   // Before any output of the steps.
-  process.stdout.write('lint, verify, unit tests and the tests on real parts: about 45 minutes on two idle cores\n');
+  process.stdout.write('lint, verify, unit tests and the tests on real parts: about 50 minutes on two idle cores\n');
   await exec(process.execPath, ['tools/dev/parts.ts', '--plan']);
   const parts = step('build the real parts', process.execPath, ['tools/dev/parts.ts', '--no-plan']);
   const quick = [
