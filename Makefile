@@ -15,9 +15,13 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  \033[1mmake %-18s\033[0m %s\n", $$1, $$2 } /^##@/ { printf "\n%s\n", substr($$0, 5) }' $(MAKEFILE_LIST)
 
 ##@ Use
-.PHONY: run break mend doctor
-run: deps web ## start olap-warden and a sample Pinot on this machine (PORT, METRICS_PORT, DATA_DIR, OLAP_CONTROLLER=URL)
+.PHONY: run requirements break mend doctor
+run: requirements deps web ## start olap-warden and a sample Pinot on this machine (PORT, METRICS_PORT, DATA_DIR, OLAP_CONTROLLER=URL)
 	@$(NODE) && exec node tools/dev/run.ts
+
+# Before minutes of work: a wrong variable, a port in use, a missing Java.
+requirements:
+	@$(NODE) && exec node tools/dev/requirements.ts
 
 break: ## disable a server of the sample cluster of `make run`, so that its health report is red (PORT, DATA_DIR as for make run)
 	@$(NODE) && exec node tools/dev/break.ts break
@@ -164,7 +168,8 @@ $(INSTALLED): package-lock.json
 	@tools/install.sh node >/dev/null
 	@$(NODE) node tools/dev/dependencies.ts 2>/dev/null || { \
 	  command -v npm >/dev/null || { echo 'error: `npm` is not installed; install Node 18 or newer with npm (https://nodejs.org/)' >&2; exit 1; }; \
-	  echo 'installing npm packages' >&2; npm ci --ignore-scripts --no-audit --no-fund --loglevel=error; }
+	  echo 'installing npm packages' >&2; npm ci --ignore-scripts --no-audit --no-fund --loglevel=error || { \
+	    echo 'error: npm did not install the packages: see its message above. If it has no connection: `npm config get registry` prints the address that must be reachable; HTTPS_PROXY names a proxy' >&2; exit 1; }; }
 	@rm -f node_modules/.installed-*
 	@touch $@
 

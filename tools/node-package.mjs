@@ -20,10 +20,22 @@ function pinned() {
   return found[2];
 }
 
+// Without `--fetch-retries` npm tries for more than a minute before it says that there is no connection.
+function download() {
+  const options = ['--loglevel=error', '--fetch-retries=1', '--pack-destination', work];
+  try {
+    execFileSync('npm', ['pack', ...options, `${name}@${version}`], LIMIT);
+  } catch {
+    throw new Error(
+      `npm did not download \`${name}\` ${version}: see its message above. \`npm config get registry\` prints the address that must be reachable; HTTPS_PROXY names a proxy`,
+    );
+  }
+}
+
 const work = mkdtempSync(join(tmpdir(), 'olap-warden-node-'));
 try {
   const expected = pinned();
-  execFileSync('npm', ['pack', '--silent', '--pack-destination', work, `${name}@${version}`], LIMIT);
+  download();
   const archive = join(work, readdirSync(work)[0] ?? '');
   const actual = `sha512-${createHash('sha512').update(readFileSync(archive)).digest('base64')}`;
   if (actual !== expected)

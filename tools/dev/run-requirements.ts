@@ -1,16 +1,18 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { access, constants, mkdir, statfs } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { UsageError, type Settings } from './run-settings.ts';
 
-const JAVA_LIMIT_MS = 20_000;
+const PROGRAM_LIMIT_MS = 20_000;
 const MIN_JAVA = 17;
+const OWN_PINOT = 'or use your own Pinot, which needs none: `make run OLAP_CONTROLLER=http://HOST:9000`';
 /** The sample and its logs take 200 MB; Pinot fails in unclear ways on a full disk. */
 const SAMPLE_MB = 1_000;
 /** Resources, tokens, logs and stored results. */
 const OWN_MB = 100;
-
-/** Something that the user of `make run` can mend, printed without a stack. */
-export class UsageError extends Error {}
 
 /**
  * Creates the data folder if it does not exist.
@@ -39,7 +41,7 @@ export async function requireFolder(folder: string, withSample: boolean): Promis
 
 /** What is wrong with the Java of this machine, by the output of `java -version`; undefined when it can run Pinot. */
 export function javaProblem(output: string | undefined): string | undefined {
-  const advice = `install a JDK ${MIN_JAVA} or newer, or use your own Pinot, which needs none: \`make run OLAP_CONTROLLER=http://HOST:9000\``;
+  const advice = `install a JDK ${MIN_JAVA} or newer, ${OWN_PINOT}`;
   if (output === undefined) return `the sample cluster needs Java, and \`java -version\` fails; ${advice}`;
   const [, first = '', second] = /version "(\d+)(?:\.(\d+))?/.exec(output) ?? [];
   // Java 8 calls itself 1.8. What no version can be read from is tried.
@@ -49,12 +51,72 @@ export function javaProblem(output: string | undefined): string | undefined {
     : `the sample cluster needs Java ${MIN_JAVA} or newer, and \`java\` is version ${major}; ${advice}`;
 }
 
-/** @throws {UsageError} if `java` cannot run the sample cluster */
-export async function requireJava(): Promise<void> {
-  const output = await promisify(execFile)('java', ['-version'], { timeout: JAVA_LIMIT_MS }).then(
+/** The output of a program; undefined when it is not installed or fails. */
+async function outputOf(file: string, argument: string): Promise<string | undefined> {
+  return promisify(execFile)(file, [argument], { timeout: PROGRAM_LIMIT_MS }).then(
     ({ stdout, stderr }) => stdout + stderr,
     () => undefined,
   );
-  const problem = javaProblem(output);
+}
+
+/** @throws {UsageError} if `java` cannot run the sample cluster */
+async function requireJava(): Promise<void> {
+  const problem = javaProblem(await outputOf('java', '-version'));
   if (problem !== undefined) throw new UsageError(problem);
+}
+
+/** The parts of the sample that are built with a program, which is needed only until they are. */
+const BUILT_WITH = [
+  { part: 'pinot', file: 'mvn', argument: '--version', program: 'Maven 3.8 or newer' },
+  { part: 'pinot-tools', file: 'javac', argument: '-version', program: `a JDK ${MIN_JAVA} or newer` },
+] as const;
+
+async function isBuilt(part: string): Promise<boolean> {
+  const installer = join(import.meta.dirname, '../install.sh');
+  return promisify(execFile)(installer, ['--is-built', part], { timeout: PROGRAM_LIMIT_MS }).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** @throws {UsageError} if a part of the sample is not built, and the program to build it is not installed */
+async function requireBuildTools(): Promise<void> {
+  for (const { part, file, argument, program } of BUILT_WITH) {
+    if ((await isBuilt(part)) || (await outputOf(file, argument)) !== undefined) continue;
+    throw new UsageError(
+      `the sample cluster is built with \`${file}\`, and \`${file} ${argument}\` fails; install ${program}, ${OWN_PINOT}`,
+    );
+  }
+}
+
+/** @throws {UsageError} if another program listens on the port, or this user may not */
+export async function requireFree(name: 'PORT' | 'METRICS_PORT', port: number): Promise<void> {
+  const server = createServer();
+  try {
+    await once(server.listen(port), 'listening');
+    await once(server.close(), 'close');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why =
+      code === 'EADDRINUSE' ? 'is in use by another program' : code === 'EACCES' ? 'needs root' : String(error);
+    // Ports below 1024 are for root, and after 65535 there is none.
+    const other = port < 1_024 || port === 65_535 ? 10_000 + (port % 1_000) : port + 1;
+    throw new UsageError(`port ${port} (${name}) ${why}; choose another, for example \`make run ${name}=${other}\``, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Checks everything that `make run` needs and that its user can mend. Creates the data folder.
+ * @throws {UsageError} with the first thing that is missing, and what to do
+ */
+export async function requireAll({ port, metricsPort, dataDir, controller }: Settings): Promise<void> {
+  const withSample = controller === undefined;
+  await requireFree('PORT', port);
+  await requireFree('METRICS_PORT', metricsPort);
+  await requireFolder(dataDir, withSample);
+  if (!withSample) return;
+  await requireJava();
+  await requireBuildTools();
 }

@@ -2,13 +2,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { constants, copyFile, mkdir, open, readFile, rename, type FileHandle } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { dirname, join, relative, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startCluster, type RunningCluster } from '../pinot/cluster.ts';
 import { loadSampleTables } from '../pinot/tables.ts';
 import { enableSampleServers } from './break.ts';
-import { requireFolder, requireJava, UsageError } from './run-requirements.ts';
+import { requireAll } from './run-requirements.ts';
+import { readSettings, type Settings } from './run-settings.ts';
 import { welcome, type WelcomeOptions } from './welcome.ts';
 
 const READY_LIMIT_MS = 120_000;
@@ -20,52 +20,6 @@ const started = Date.now();
 
 function say(message: string): void {
   process.stderr.write(`[${((Date.now() - started) / 1_000).toFixed(1).padStart(5)} s] ${message}\n`);
-}
-
-interface Settings {
-  readonly port: number;
-  readonly metricsPort: number;
-  readonly dataDir: string;
-  readonly controller: string | undefined;
-}
-
-function portOf(name: string, fallback: number): number {
-  const text = process.env[name];
-  if (text === undefined || text === '') return fallback;
-  const port = Number(text);
-  if (!/^\d+$/.test(text) || port < 1 || port > 65_535) {
-    throw new UsageError(`invalid ${name} \`${text}\`: it must be a port from 1 to 65535`);
-  }
-  return port;
-}
-
-function controllerOf(text: string | undefined): string | undefined {
-  if (text === undefined || text === '') return undefined;
-  const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new UsageError(`invalid OLAP_CONTROLLER \`${text}\`: it must be a URL such as http://localhost:9000`);
-  }
-  return text.replace(/\/+$/, '');
-}
-
-function readSettings(): Settings {
-  return {
-    port: portOf('PORT', 8080),
-    metricsPort: portOf('METRICS_PORT', 9090),
-    dataDir: resolve(root, process.env['DATA_DIR'] || 'data'),
-    controller: controllerOf(process.env['OLAP_CONTROLLER']),
-  };
-}
-
-async function requireFree(name: string, port: number): Promise<void> {
-  const server = createServer();
-  try {
-    await once(server.listen(port), 'listening');
-    await once(server.close(), 'close');
-  } catch (error) {
-    const why = (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? 'is in use by another program' : String(error);
-    throw new UsageError(`port ${port} (${name}) ${why}; choose another, for example \`make run ${name}=${port + 1}\``);
-  }
 }
 
 async function startSample(settings: Settings, signal: AbortSignal): Promise<RunningCluster> {
@@ -255,13 +209,9 @@ async function stopSample(cluster: RunningCluster): Promise<void> {
 }
 
 async function run(signal: AbortSignal): Promise<void> {
-  const settings = readSettings();
-  await requireFree('PORT', settings.port);
-  await requireFree('METRICS_PORT', settings.metricsPort);
-  const withSample = settings.controller === undefined;
-  await requireFolder(settings.dataDir, withSample);
-  if (withSample) await requireJava();
-  const cluster = withSample ? await startSample(settings, signal) : undefined;
+  const settings = readSettings(process.env, root);
+  await requireAll(settings); // again: minutes may have passed since `make` has checked
+  const cluster = settings.controller === undefined ? await startSample(settings, signal) : undefined;
   try {
     if (cluster !== undefined) await writeSampleReport(settings);
     const controllerUrl = cluster?.controllerUrl ?? settings.controller ?? '';
