@@ -9,6 +9,12 @@ export const ErrorBody = Type.Object(
     error: Type.String({ description: 'The HTTP reason phrase.' }),
     message: Type.String({ description: 'What was wrong, where, and what would be right.' }),
     path: Type.String({ description: 'The path of the request.' }),
+    numServersQueried: Type.Optional(
+      Type.Integer({ description: 'Only for queries, always 0: the response contains nothing of a server.' }),
+    ),
+    numServersResponded: Type.Optional(
+      Type.Integer({ description: 'Only for queries, always 0. `pinotdb` reads both before the message.' }),
+    ),
   },
   { $id: 'Error', description: 'The body of every error.' },
 );
@@ -36,17 +42,24 @@ export function credentialRefused(): HttpError {
   return new HttpError(502, 'the engine rejects the credential of the gateway: its administrator must replace it');
 }
 
+/** The paths whose responses have Pinot's statistics. */
+const WITH_STATISTICS: ReadonlySet<string> = new Set(['/query/sql', '/query', '/sql']);
+
+/** Without them `pinotdb`, and Superset by it, reports every error of a query as a time-out, and not its message. */
+const NO_SERVERS = { numServersQueried: 0, numServersResponded: 0 } as const;
+
 /**
- * @param path request path; the query string is removed, since it may contain secrets
+ * @param url request URL; the query string is removed, since it may contain secrets
  * @param now milliseconds since the epoch
  */
-export function errorBody(status: number, message: string, path: string, now: number): ErrorBody {
-  const cut = path.indexOf('?');
+export function errorBody(status: number, message: string, url: string, now: number): ErrorBody {
+  const path = url.split('?', 1)[0] ?? '';
   return {
     timestamp: new Date(now).toISOString(),
     status,
     error: STATUS_CODES[status] ?? 'Unknown',
     message,
-    path: cut < 0 ? path : path.slice(0, cut),
+    path,
+    ...(WITH_STATISTICS.has(path) && NO_SERVERS),
   };
 }

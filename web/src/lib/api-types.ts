@@ -23,6 +23,8 @@ export type Error = {
   readonly error: string;
   readonly message: string;
   readonly path: string;
+  readonly numServersQueried?: number;
+  readonly numServersResponded?: number;
 };
 
 export type UpdateRoleRequest = {

@@ -18,7 +18,7 @@ def attempt(name, action):
     try:
         report[name] = action()
     except Exception as error:  # Every failure of a client is what is looked at here.
-        report[name] = {"error": type(error).__name__, "message": str(error)[:500]}
+        report[name] = {"error": type(error).__name__, "message": str(error)[:2000]}
 
 
 def dbapi(sql):
