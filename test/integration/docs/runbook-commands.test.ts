@@ -25,7 +25,25 @@ const COMMANDS = [
   ...inlineCommands(/^(?:curl|for) /).filter(({ path }) => path.startsWith(RUNBOOKS)),
   ...blocksOf(OWN).map(({ path, text }) => ({ path, command: text, after: '' })),
 ].filter(({ command }) => !OF_TASK.test(command));
+/** A call in a sentence, such as `POST /segments/TABLE_WITH_TYPE/reload`; the others are of the gateway, or of a server. */
+const CALL = /^(GET|POST|PUT|DELETE) (\/(?!clusterHealth|instance\/)[^\s?]*)(?:\?(\S*))?$/;
+const CALLS = inlineCommands(CALL).filter(({ path }) => path.startsWith(RUNBOOKS));
 const isOfStream = (command: string): boolean => /consumingSegments|REALTIME|__PARTITION__|upsert/.test(command);
+
+/** Of Pinot's Swagger document. */
+type Paths = Record<string, Record<string, { readonly parameters?: readonly { in: string; name: string }[] }>>;
+
+/** The query parameters of a call; undefined if there is none with this method and path. */
+function parametersOf(paths: Paths, method: string, path: string): readonly string[] | undefined {
+  const segments = path.split('/');
+  const [, found] =
+    Object.entries(paths).find(([template, operations]) => {
+      const parts = template.replace(/\/$/, '').split('/');
+      const fits = parts.every((part, index) => part.startsWith('{') || part === segments[index]);
+      return operations[method] !== undefined && parts.length === segments.length && fits;
+    }) ?? [];
+  return found?.[method] && (found[method].parameters ?? []).filter((p) => p.in === 'query').map(({ name }) => name);
+}
 
 describe.skipIf(NO_CURL)(named('the commands of the runbooks', NO_CURL), () => {
   let pinot: Pinot;
@@ -71,6 +89,21 @@ describe.skipIf(NO_CURL)(named('the commands of the runbooks', NO_CURL), () => {
 
   it('are many', () => {
     expect(COMMANDS.length).toBeGreaterThan(45);
+  });
+
+  it('and the calls in their sentences exist in Pinot 0.11, with these parameters', async () => {
+    const answer = await fetch(`${pinot.controllerUrl}/swagger.json`);
+    const { paths } = (await answer.json()) as { paths: Paths };
+    const unknown = CALLS.filter(({ after }) => !after.startsWith(' (1.x)')).flatMap(({ path, command }) => {
+      const [, method = '', place = '', query = ''] = CALL.exec(command) ?? [];
+      const names = parametersOf(paths, method.toLowerCase(), place);
+      const wrong = [...new URLSearchParams(query.replace('…', '')).keys()].filter(
+        (name) => names?.includes(name) === false,
+      );
+      return names === undefined || wrong.length > 0 ? [`${path}: ${command} ${wrong.join(' ')}`] : [];
+    });
+    expect(unknown).toEqual([]);
+    expect(CALLS.length).toBeGreaterThan(50);
   });
 
   it.each(COMMANDS)('$path: $command', async ({ command, after }) => {
