@@ -25,7 +25,16 @@ async function expectErrorBody(answer: Response, path: string): Promise<ErrorBod
   const text = await answer.text();
   expect(answer.headers.get('content-type'), text).toContain('application/json');
   const body = JSON.parse(text) as ErrorBody;
-  expect(Object.keys(body).sort()).toEqual(['error', 'message', 'path', 'status', 'timestamp']);
+  const ofQueries = ['numServersQueried', 'numServersResponded'];
+  const keys = [
+    'error',
+    'message',
+    ...(/^\/(?:query\/sql|query|sql)$/.test(path) ? ofQueries : []),
+    'path',
+    'status',
+    'timestamp',
+  ];
+  expect(Object.keys(body).sort()).toEqual(keys);
   expect([body.status, body.path]).toEqual([answer.status, path]);
   expect(new Date(body.timestamp).toISOString()).toBe(body.timestamp);
   expect(body.message).not.toBe('');

@@ -3,12 +3,40 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ROOT } from '../../support/documents/pages.ts';
 
+function section(): string {
+  const page = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
+  return page.split('\n## Troubleshooting by symptom\n')[1]?.split('\n## ')[0] ?? '';
+}
+
 /** The rows of the table of symptoms: the text in backticks of the first column. */
 function symptoms(): string[] {
-  const page = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
-  const section = page.split('\n## Troubleshooting by symptom\n')[1]?.split('\n## ')[0] ?? '';
-  return [...section.matchAll(/^\| [^|`]*`([^`|]+)` \|/gm)].map(([, text]) => text!);
+  return [...section().matchAll(/^\| [^|`]*`([^`|]+)` \|/gm)].map(([, text]) => text!);
 }
+
+/** The test that brings about a symptom, and a text of its expectation; the rows of the table in its order. */
+const TESTS: readonly (readonly [symptom: string, test: string, text: string])[] = [
+  ['no credential was sent', 'test/unit/api/server/authentication.test.ts', 'no credential was sent: '],
+  ['no statement of its roles', 'test/unit/api/server/app.test.ts', 'no statement of its roles allows it'],
+  ['try again in … s', 'test/unit/api/server/authentication.test.ts', ': try again in '],
+  ['access cannot be decided', 'test/unit/api/server/authentication.test.ts', 'access cannot be decided now: '],
+  ['the credential cannot be checked', 'test/unit/api/server/authentication.test.ts', 'cannot be checked now: '],
+  // Its text has no test: it needs an event loop that is blocked for longer than the start of a process.
+  ['the gateway is overloaded', 'test/unit/api/queries/data-plane/turns.test.ts', 'overloaded'],
+  ['is not running', 'test/unit/api/queries/three-gateways.test.ts', 'is not running; try again later'],
+  ['the disk of the result store', 'test/unit/results/stores/file/file-io.test.ts', 'the result store is full'],
+  ['the memory store uses', 'test/unit/results/stores/memory/memory-store.test.ts', 'the memory store uses'],
+  ['the bucket', 'test/integration/results/unusable-store.test.ts', 'did not respond within 12 s'],
+  ['the result store `', 'test/integration/results/unusable-store.test.ts', 'cannot be used: the secret key is wrong'],
+  ['of the result store cannot', 'test/integration/results/unusable-store.test.ts', 'of the result store cannot be'],
+  ['is in use by another', 'test/unit/commands/run.test.ts', 'is in use by another program'],
+  ['resource watch failed', 'test/integration/app/logged-symptoms.test.ts', 'resource watch failed; retrying'],
+  ['reconciliation failed', 'test/unit/operator/controller-loop.test.ts', 'reconciliation failed; retrying'],
+  [
+    'configuration file rejected',
+    'test/integration/app/logged-symptoms.test.ts',
+    'configuration file rejected; keeping',
+  ],
+];
 
 describe('the table of symptoms in docs/operations.md', () => {
   it('has texts of the source only', () => {
@@ -26,5 +54,12 @@ describe('the table of symptoms in docs/operations.md', () => {
       row.filter((part) => !sources.some((source) => source.includes(part.trim()))),
     );
     expect(unknown).toEqual([]);
+  });
+
+  it('has a test for each row', () => {
+    const rows = section().match(/^\| (?!symptom|---).*? \|/gm) ?? [];
+    expect(rows).toEqual(TESTS.map(([symptom]) => expect.stringContaining(symptom) as string));
+    const without = TESTS.filter(([, test, text]) => !readFileSync(join(ROOT, test), 'utf8').includes(text));
+    expect(without).toEqual([]);
   });
 });

@@ -164,7 +164,8 @@ describe('an error', () => {
     store.failures.push(...Array.from({ length: 15_000 }, () => new StoreError('unavailable', 'slow down')));
     await until('every write failed', () => store.failures.length === 0);
     expect(lines.length).toBeLessThan(10);
-    expect(lines[0]).toMatchObject({ code: 'unavailable', error: 'slow down', suppressed: 0 });
+    const msg = 'reconciliation failed; retrying';
+    expect(lines[0]).toMatchObject({ msg, code: 'unavailable', error: 'slow down', suppressed: 0 });
   });
 
   it('in the reconciler stops neither other objects nor the retry', async () => {

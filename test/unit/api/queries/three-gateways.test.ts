@@ -179,7 +179,7 @@ describe('three gateways with stores of their own', () => {
     });
     for (const answer of await Promise.all([...answers, deletion])) {
       expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
-      expect(await answer.text()).toContain('is not running');
+      expect(await answer.text()).toContain('is not running; try again later');
     }
   });
 

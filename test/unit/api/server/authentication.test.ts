@@ -128,6 +128,30 @@ describe('failed logins', () => {
   });
 });
 
+it('says which authority does not respond, and after how many failures it waits', async () => {
+  app = await testApp({
+    register: async (scope) => void scope.get('/here', () => 'here'),
+    parts: {
+      authenticator: {
+        name: 'away',
+        authenticate: async (credential) =>
+          credential.scheme === 'bearer' && credential.token === 'bad'
+            ? { outcome: 'rejected', message: 'wrong' }
+            : { outcome: 'unavailable', message: 'https://idp.example.com does not respond' },
+      },
+      limits: { maxFailuresPerMinute: 1, maxEventLoopDelayMs: 0 },
+    },
+  });
+  const ask = async (token: string): Promise<unknown[]> => {
+    const answer = await app.inject({ url: '/here', headers: { authorization: `Bearer ${token}` } });
+    return [answer.statusCode, answer.json<{ message: string }>().message];
+  };
+  const away = 'the credential cannot be checked now: https://idp.example.com does not respond';
+  expect(await ask('good')).toEqual([503, away]);
+  expect((await ask('bad'))[0]).toBe(401);
+  expect(await ask('bad')).toEqual([429, expect.stringMatching(/: try again in \d+ s$/)]);
+});
+
 describe('a view that cannot decide access', () => {
   it('is 503 with Retry-After for any credential, 401 without one, and nobody is asked', async () => {
     let problem: string | undefined = 'the view is old';
@@ -146,7 +170,11 @@ describe('a view that cannot decide access', () => {
       expect([answer.statusCode, answer.headers['retry-after']]).toEqual([503, '5']);
       expect(answer.json()).toMatchObject({ message: 'access cannot be decided now: the view is old' });
     }
-    expect((await app.inject({ url: '/here', headers: { authorization: '' } })).statusCode).toBe(401);
+    const without = await app.inject({ url: '/here', headers: { authorization: '' } });
+    expect([without.statusCode, without.json<{ message: string }>().message]).toEqual([
+      401,
+      expect.stringContaining('no credential was sent: '),
+    ]);
     problem = undefined;
     expect(await statusOf(VALID)).toBe(200);
   });
