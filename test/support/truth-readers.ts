@@ -53,7 +53,7 @@ function valuesOf(vector: Vector | null): ArrayLike<unknown> {
 /** The row groups of a Parquet file. */
 export async function* parquetGroups(body: Readable): AsyncIterable<ReadColumns> {
   const bytes = await buffer(body);
-  const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer;
+  const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
   const metadata = parquetMetadata(file);
   const compressors = { ZSTD: (part: Uint8Array): Uint8Array => zstdDecompressSync(part) };
   let rowStart = 0;
