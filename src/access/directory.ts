@@ -87,10 +87,10 @@ export class Directory implements Authorizer {
     return this.#engine.decide(principal, action, resource);
   }
 
-  isActive({ kind, id }: Principal): boolean {
+  isActive({ kind, id, uid }: Principal): boolean {
     if (kind !== 'service-token') return true;
-    const spec = this.#tokens.byName(id)?.token.spec;
-    return spec !== undefined && expiryOf(spec) > this.#clock.now();
+    const token = this.#tokens.byName(id)?.token;
+    return token !== undefined && token.metadata.uid === uid && expiryOf(token.spec) > this.#clock.now();
   }
 
   /** All grants of the principal's roles, for display and for the escalation check. */
@@ -270,12 +270,13 @@ function specUnchanged({ type, object, previous }: StoreEvent): boolean {
   return generation !== undefined && generation === previous.metadata.generation && uid === previous.metadata.uid;
 }
 
-/** The principal of a service token. @param name name of its object */
-export function tokenPrincipal(name: string): Principal {
+/** The principal of a service token. @param name name of its object @param uid of its object, where it authenticates a caller */
+export function tokenPrincipal(name: string, uid?: string): Principal {
   return {
     kind: 'service-token',
     srn: srnText('service-token', name),
     id: name,
+    ...(uid !== undefined && { uid }),
     groups: [],
     domain: undefined,
     authenticator: 'service-token',

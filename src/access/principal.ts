@@ -8,6 +8,8 @@ export interface Principal {
   readonly srn: string;
   /** The e-mail address or Kubernetes user name of a user; the object name of a ServiceToken. */
   readonly id: string;
+  /** `metadata.uid` of the ServiceToken that authenticated it: another token may later have the same name. */
+  readonly uid?: string | undefined;
   readonly groups: readonly string[];
   /** Domain of a verified e-mail address, lower case; undefined if no address was verified. */
   readonly domain: string | undefined;

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { signIn, startBrowser, typeInto, visit, type Visit } from '../support/browser.ts';
 import { sharedPinot } from '../support/pinot.ts';
 import { startStandalone, type Standalone } from '../support/service.ts';
+import { TcpCut } from '../support/tcp-cut.ts';
 
 const RBAC = '/api/v1/rbac-manager';
 const SQL = 'SELECT orderId, city, price, tags FROM orders ORDER BY orderedAt LIMIT 2500';
@@ -266,6 +267,42 @@ describe('the download of a whole result', () => {
     expect((await readFile(await file.path())).equals(body)).toBe(true);
     expect(ranges).toEqual(['bytes=0-', 'bytes=1000-']);
     await page.unroute(/format=jsonl/);
+  });
+
+  it('continues after its connection was closed in the middle of the body', async () => {
+    const cut = await TcpCut.start(gateway.url);
+    try {
+      const { page: behind, problems } = await visit(browser, cut.url, '/ui/queries');
+      await signIn(behind, gateway.token);
+      await typeInto(behind.locator('.cm-content'), SQL);
+      await behind.keyboard.press('ControlOrMeta+Enter');
+      const downloads = behind.getByRole('group', { name: 'Download' });
+      await downloads.getByText('Download all 2,500 rows as').waitFor();
+      const id = new URL(behind.url()).searchParams.get('result') ?? '';
+      const complete = await gateway.call('GET', `/query/${id}/results?format=jsonl`);
+      const body = Buffer.from(await complete.arrayBuffer());
+      cut.holdAfter(body.length / 2, /format=jsonl/);
+      await downloads.getByText('JSON lines', { exact: true }).click();
+      // A browser discards what a page has not yet read when the connection breaks.
+      const bar = downloads.getByRole('progressbar', { name: 'Download as JSON lines' });
+      await expect.poll(async () => Number(await bar.getAttribute('value'))).toBeGreaterThan(0);
+      expect(cut.cutHeld()).toBe(1);
+      await downloads.getByRole('alert').getByText('The connection was closed.').waitFor();
+      const [file] = await Promise.all([
+        behind.waitForEvent('download'),
+        downloads.getByRole('button', { name: /^Resume after/ }).click(),
+      ]);
+      expect((await readFile(await file.path())).equals(body)).toBe(true);
+      const ranges = [...cut.sent.matchAll(/^range: bytes=(\d+)-\r$/gim)].map(([, from]) => Number(from));
+      expect(ranges).toEqual([0, expect.any(Number)]);
+      expect(ranges[1]).toBeGreaterThan(0);
+      expect(ranges[1]).toBeLessThan(body.length / 2);
+      // The browser itself reports the closed connection.
+      expect(problems.filter((problem) => !problem.includes('net::ERR_'))).toEqual([]);
+      await behind.context().close();
+    } finally {
+      await cut.close();
+    }
   });
 
   it('can be cancelled, shows an error, and begins again', async () => {

@@ -61,13 +61,14 @@ export class ServiceTokenAuthenticator implements Authenticator {
     if (!this.#directory.hasRole(token.name)) {
       return rejected(`the service token \`${token.name}\` has no role: assign one to it before it can be used`);
     }
-    return { outcome: 'authenticated', principal: this.#principal(token.name) };
+    return { outcome: 'authenticated', principal: this.#principal(token) };
   }
 
-  #principal(name: string): Principal {
+  #principal({ name, token }: KnownToken): Principal {
+    const { uid } = token.metadata;
     const known = this.#principals.get(name);
-    if (known !== undefined) return known;
-    const principal = tokenPrincipal(name);
+    if (known !== undefined && known.uid === uid) return known;
+    const principal = tokenPrincipal(name, uid);
     this.#principals.set(name, principal);
     return principal;
   }

@@ -9,7 +9,7 @@ import type { Columns } from './columns/batches.ts';
 import { csvHeader, csvRows } from './csv.ts';
 import { CsvLayout } from './csv-layout.ts';
 import type { ExportFormat } from './format.ts';
-import { completeLines, jsonLines } from './json-lines.ts';
+import { completeLines, jsonLines, MAX_SPACE_BYTES } from './json-lines.ts';
 import { parquetStream } from './parquet/parquet.ts';
 
 /** Rows of a result, ready to be sent. */
@@ -24,8 +24,8 @@ export interface Export {
   readonly body: (from: number, to: number, signal: AbortSignal) => AsyncIterable<Uint8Array>;
 }
 
-/** Read after the end of a part of JSON lines, so that the comma between two rows is recognized. */
-const LOOK_AHEAD_BYTES = 64 * 1024;
+/** Read at most after the end of a part of JSON lines, so that the comma between two rows is recognized: white space, and the start of a row. */
+const LOOK_AHEAD_BYTES = MAX_SPACE_BYTES + 1;
 
 /**
  * Prepares the export of some rows.

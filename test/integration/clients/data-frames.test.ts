@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
-import { startPinot, type Pinot } from '../../support/pinot.ts';
+import { type Pinot, type PinotClient, sharedPinot, startPinot } from '../../support/pinot.ts';
 import { startStandalone, type Standalone } from '../../support/service.ts';
 import { pythonWithDataFrames, run } from './install.ts';
 
-// Downloads of a real Pinot, read with pandas, polars and DuckDB. It is a separate one, whose servers send nulls to its broker.
+// Downloads of a real Pinot, read with pandas, polars and DuckDB. It is a separate one, whose servers send nulls to its broker; or that of TEST_CONTROLLER.
 const HERE = import.meta.dirname;
 const DOCUMENT = join(HERE, '../../../docs/paginated-queries.md');
 const WITH_NULLS = { server: { 'pinot.server.instance.currentDataTableVersion': '4' } };
@@ -24,20 +24,23 @@ const ROWS_WITH_NULLS = [
   { id: 3, aLong: '9223372036854775807', city: 'null', aDouble: 2.5 },
 ];
 
-let pinot: Pinot;
+let pinot: PinotClient;
+let separate: Pinot | undefined;
 let gateway: Standalone;
 let folder: string;
 let packages: string;
 
 beforeAll(async () => {
   packages = await pythonWithDataFrames();
-  pinot = await startPinot({ servers: 1, tables: ['types'], properties: WITH_NULLS });
+  if (process.env['TEST_CONTROLLER'] === undefined)
+    separate = await startPinot({ servers: 1, tables: ['types'], properties: WITH_NULLS });
+  pinot = separate ?? (await sharedPinot());
   gateway = await startStandalone({ controllers: pinot.controllerUrl });
   folder = await mkdtemp(join(tmpdir(), 'olap-warden-frames-'));
 });
 afterAll(async () => {
   await gateway?.stop();
-  await pinot?.stop();
+  await separate?.stop();
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 });
 

@@ -117,22 +117,43 @@ describe('the permissions of a gateway on its bucket', () => {
   });
 
   it.each([
-    ['s3:ListBucketMultipartUploads', 'uploads', 'Required: `s3:ListBucketMultipartUploads` and `s3:AbortMultipart'],
-    ['s3:AbortMultipartUpload', 'uploads', 'Required: `s3:ListBucketMultipartUploads` and `s3:AbortMultipart'],
-    ['s3:DeleteObject', 'objects', 'Required: `s3:ListBucket` and `s3:DeleteObject`'],
-  ] as const)('without `%s` are reported, and the gateway starts', async (right, what, says) => {
+    [
+      's3:ListBucketMultipartUploads',
+      { objects: 0, uploads: 1 },
+      ['(AccessDenied); retrying. Required: `s3:ListBucketMultipartUploads` and `s3:AbortMultipart'],
+    ],
+    [
+      's3:AbortMultipartUpload',
+      { objects: 0, uploads: 1 },
+      ['(AccessDenied); retrying. Required: `s3:ListBucketMultipartUploads` and `s3:AbortMultipart'],
+    ],
+    [
+      's3:DeleteObject',
+      // The rows without a record, and the object by which the permissions are checked.
+      { objects: 2, uploads: 0 },
+      [
+        'result store `s3://without-deleteobject/results`: the credentials lack the permission `s3:DeleteObject` (AccessDenied)',
+        '(AccessDenied); retrying. Required: `s3:ListBucket` and `s3:DeleteObject`',
+      ],
+    ],
+  ] as const)('without `%s` are reported, and the gateway starts', async (right, remaining, says) => {
     const { store, bucket, problems } = await gateway(`without-${right.slice(3).toLowerCase()}`, [right]);
     await leave(bucket);
     await store.start(signal());
-    expect(problems).toEqual([expect.stringContaining(`(AccessDenied); retrying. ${says}`)]);
-    expect(await left(bucket)).toEqual({ objects: 0, uploads: 0, [what]: 1 });
+    expect(problems.toSorted((a, b) => b.localeCompare(a))).toEqual(says.map((text) => expect.stringContaining(text)));
+    expect(await left(bucket)).toEqual(remaining);
     await storeAndRead(store);
     await store.close();
   });
 
-  it('without listing prevent the start', async () => {
-    const { store } = await gateway('without-list', ['s3:ListBucket']);
-    await expect(store.start(signal())).rejects.toMatchObject({ code: 'store-unavailable' });
+  it.each(['s3:ListBucket', 's3:PutObject', 's3:GetObject'])('without `%s` prevent the start', async (right) => {
+    const name = `without-${right.slice(3).toLowerCase()}`;
+    const { store, bucket, problems } = await gateway(name, [right]);
+    await expect(store.start(signal())).rejects.toMatchObject({
+      code: 'store-unavailable',
+      message: `the result store \`s3://${name}/results\` cannot be used: the credentials lack the permission \`${right}\` (AccessDenied)`,
+    });
+    expect([await left(bucket), problems]).toEqual([{ objects: 0, uploads: 0 }, []]);
     await store.close();
   });
 });

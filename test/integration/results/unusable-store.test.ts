@@ -1,7 +1,11 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/platform/clock.ts';
@@ -125,6 +129,35 @@ describe('the start of a store that cannot be used', () => {
   });
 });
 
+describe('the start of a store in GCS whose credentials lack a permission', () => {
+  // fake-gcs-server has no permissions: a proxy in front of it responds as Google does.
+  it.each([
+    ['POST', 'storage.objects.create', 'cannot be used: '],
+    ['GET', 'storage.objects.get', 'cannot be used: '],
+    ['DELETE', 'storage.objects.delete', ': '],
+  ])('names it: %s needs `%s`', async (method, right, says) => {
+    const proxy = await denying(gcsBucket.endpoint, (at, url) => at === method && url.includes('.check'));
+    const problems: string[] = [];
+    const store = await createResultStore(gcsProperties({ ...gcsBucket, endpoint: proxy.url }), {
+      gatewayId: 'gateway-0',
+      clock: systemClock,
+      onProblem: (message) => problems.push(message),
+    });
+    const failure = await store.start(signal()).then(
+      () => undefined,
+      (error: Error) => error.message,
+    );
+    await store.close();
+    await proxy.close();
+    expect([...problems, ...(failure === undefined ? [] : [failure])]).toEqual([
+      expect.stringMatching(
+        new RegExp(`^(the )?result store \\S+ ?${says}the credentials lack the permission \`${right}\` \\(403\\)$`),
+      ),
+    ]);
+    expect(failure === undefined).toBe(method === 'DELETE');
+  });
+});
+
 describe('a page of a bucket that stands still', () => {
   it.each<[string, () => PropertyValues, () => { pause(): void; resume(): void }]>([
     ['S3', () => s3Properties(bucket), () => s3],
@@ -163,3 +196,44 @@ describe('a page of a bucket that stands still', () => {
     await store.close();
   });
 });
+
+/** Forwards requests to a server, except for those that it denies. The name of an object to create is in the URL or at the beginning of the body. */
+async function denying(
+  target: string,
+  denies: (method: string, url: string) => boolean,
+): Promise<{ readonly url: string; close(): Promise<void> }> {
+  const server = createServer((incoming, outgoing) => {
+    const forward = async (): Promise<void> => {
+      const body = await buffer(incoming);
+      const { method = '', url = '' } = incoming;
+      if (denies(method, method === 'POST' ? url + body.toString('latin1', 0, 500) : url)) {
+        outgoing
+          .writeHead(403, { 'content-type': 'application/json' })
+          .end('{"error":{"code":403,"message":"denied"}}');
+        return;
+      }
+      const headers = Object.entries(incoming.headers).filter(([name]) => !HOP_BY_HOP.has(name)) as [string, string][];
+      const sent = method === 'GET' || method === 'DELETE' ? {} : { body };
+      const answer = await fetch(target + url, { method, headers, ...sent, signal: signal() });
+      outgoing.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'text/plain' });
+      outgoing.end(Buffer.from(await answer.arrayBuffer()));
+    };
+    forward().catch(() => outgoing.destroy());
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'expect',
+]);

@@ -141,22 +141,29 @@ describe('Directory', () => {
     const clock = { time: time - 1, now: () => clock.time };
     const store = new MemoryStore();
     const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' }, { clock });
-    const [ci, loader] = [tokenPrincipal('ci'), tokenPrincipal('loader')];
+    const [ci, loader] = [tokenPrincipal('ci', 'first'), tokenPrincipal('loader', 'first')];
     expect([directory.isActive(ADA), directory.isActive(ci)]).toEqual([true, false]);
     store.seed(
-      serviceToken('ci', { expiresAt: '2026-12-01T00:00:00Z' }, stored(), withHashes({ accessKey: 'key1' })),
-      serviceToken('loader', {}, stored(), withHashes({ accessKey: 'key2' })),
+      serviceToken(
+        'ci',
+        { expiresAt: '2026-12-01T00:00:00Z' },
+        stored({ uid: 'first' }),
+        withHashes({ accessKey: 'key1' }),
+      ),
+      serviceToken('loader', {}, stored({ uid: 'first' }), withHashes({ accessKey: 'key2' })),
     );
     expect([directory.isActive(ci), directory.isActive(loader)]).toEqual([true, true]);
     clock.time = time;
     expect([directory.isActive(ci), directory.isActive(loader)]).toEqual([false, true]);
-    store.seed(serviceToken('ci', { expiresAt: 'never' }, stored(), withHashes({ accessKey: 'key1' })));
+    store.seed(serviceToken('ci', { expiresAt: 'never' }, stored({ uid: 'first' }), withHashes({ accessKey: 'key1' })));
     expect(directory.isActive(ci)).toBe(false);
     await store.delete('ServiceToken', 'loader');
     expect(directory.isActive(loader)).toBe(false);
     // Another token with the name, which has no secret yet.
     store.seed(serviceToken('loader', {}, stored({ uid: 'second' })));
     expect(directory.isActive(loader)).toBe(false);
+    store.seed(serviceToken('loader', {}, stored({ uid: 'second' }), withHashes({ accessKey: 'key2' })));
+    expect([directory.isActive(loader), directory.isActive(tokenPrincipal('loader', 'second'))]).toEqual([false, true]);
     expect(directory.isActive(ADA)).toBe(true);
   });
 

@@ -41,7 +41,16 @@ export interface GcsSettings {
 /** A bucket of Google Cloud Storage. Credentials come by Google's usual chain (workload identity, `GOOGLE_APPLICATION_CREDENTIALS`). */
 export class GcsObjectClient implements ObjectClient {
   readonly base: string;
-  readonly rights = { objects: ['storage.objects.list', 'storage.objects.delete'], uploads: [] };
+  readonly rights = {
+    each: {
+      list: 'storage.objects.list',
+      put: 'storage.objects.create',
+      get: 'storage.objects.get',
+      delete: 'storage.objects.delete',
+    },
+    objects: ['storage.objects.list', 'storage.objects.delete'],
+    uploads: [],
+  };
   readonly #bucket: Bucket;
   readonly #prefix: string;
   readonly #clock: Clock;

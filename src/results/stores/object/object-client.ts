@@ -24,8 +24,11 @@ export interface ObjectUpload {
   abort(): Promise<void>;
 }
 
-/** Names of the permissions needed to find and remove leftovers, for messages to the administrator. */
+/** Names of permissions, for messages to the administrator. */
 export interface ObjectRights {
+  /** For each kind of access. */
+  readonly each: { readonly list: string; readonly put: string; readonly get: string; readonly delete: string };
+  /** To find and remove leftovers. */
   readonly objects: readonly string[];
   readonly uploads: readonly string[];
 }

@@ -19,6 +19,7 @@ import { LEFTOVER_MS, Leftovers, reasonOf } from './object-leftovers.ts';
 import { ObjectNotes } from './object-notes.ts';
 import { pairsOf, RECORD, ROWS, type StoredPair } from './object-pairs.ts';
 import { objectBytes, ObjectReader, ObjectWriter } from './object-result.ts';
+import { checkRights } from './rights-check.ts';
 import { unusableBucket } from './unusable-bucket.ts';
 import { bytesOf, type CachedResult, createResultCache } from '../result-cache.ts';
 
@@ -49,9 +50,12 @@ export class ObjectResultStore implements ResultStore {
   /** Results being written, with their start time: the leftovers of a writer that is never closed must not stay forever. */
   readonly #writing = new Map<string, number>();
   readonly #leftovers: Leftovers;
+  readonly #context: StoreContext;
   #tidiedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(client: ObjectClient, { gatewayId, clock, onProblem }: StoreContext, compression?: StoredCoding) {
+  constructor(client: ObjectClient, context: StoreContext, compression?: StoredCoding) {
+    const { gatewayId, clock, onProblem } = context;
+    this.#context = context;
     this.#client = limitedClient(client, clock);
     if (compression !== undefined) this.compression = compression;
     this.notes = new ObjectNotes(this.#client);
@@ -64,7 +68,7 @@ export class ObjectResultStore implements ResultStore {
   }
 
   /**
-   * Removes only this gateway's own leftovers, which share a key prefix: a full bucket must not delay the start.
+   * Checks its permissions, and removes only this gateway's own leftovers, which share a key prefix: a full bucket must not delay the start.
    * @throws {UnusableStoreError} with the setting or the permission that is wrong
    */
   async start(signal: AbortSignal): Promise<void> {
@@ -73,9 +77,16 @@ export class ObjectResultStore implements ResultStore {
     try {
       await this.#client.list(own, signal)[Symbol.asyncIterator]().next();
     } catch (error) {
-      throw unusableBucket(this.#client, error);
+      const failed = { right: this.#client.rights.each.list, doing: 'listing its objects' };
+      throw unusableBucket(this.#client, failed, error);
     }
-    await this.#removeLeftovers(own, START_TIDY_MS, signal);
+    // At once, so that a slow bucket delays the start by the longer of both only.
+    const tidied = this.#removeLeftovers(own, START_TIDY_MS, signal);
+    try {
+      await checkRights(this.#client, this.notes, this.#context, signal);
+    } finally {
+      await tidied;
+    }
   }
 
   async tidy(signal: AbortSignal): Promise<void> {

@@ -38,25 +38,40 @@ const FORBIDDEN: ReadonlySet<string> = new Set(['AccessDenied', 'Forbidden', 'Al
 /** Errors of Google's libraries without a code. */
 const NO_CREDENTIALS = /default credentials/;
 
+/** What failed, and the permission that it needs. */
+export interface FailedAccess {
+  readonly right: string;
+  /** Such as `listing its objects`. */
+  readonly doing: string;
+}
+
 /**
- * Why a bucket cannot be listed at the start: the wrong secret, bucket, endpoint or permission, and the name of the error. The message has neither
- * credentials nor text of the bucket.
+ * Why a bucket cannot be used: the wrong secret, bucket, endpoint or permission, and the name of the error. The message has neither credentials nor
+ * text of the bucket.
  */
 export function unusableBucket(
-  { base, rights }: Pick<ObjectClient, 'base' | 'rights'>,
+  { base }: Pick<ObjectClient, 'base'>,
+  failed: FailedAccess,
   error: unknown,
 ): UnusableStoreError {
+  const message = `the result store \`${base}\` cannot be used: ${problemOf(failed, error)}`;
+  return new UnusableStoreError(message, { cause: error });
+}
+
+/** What is wrong, and the name of the error. */
+export function problemOf({ right, doing }: FailedAccess, error: unknown): string {
   const names = namesOf(error);
   const known = names.find((name) => Object.hasOwn(REASONS, name));
+  if (known !== undefined) return `${REASONS[known]} (${known})`;
   const forbidden = names.find((name) => FORBIDDEN.has(name));
-  const reason =
-    known !== undefined
-      ? REASONS[known]
-      : forbidden === undefined
-        ? 'listing its objects failed'
-        : `the credentials lack the permission \`${rights.objects[0]}\``;
-  const name = known ?? forbidden ?? names[0] ?? 'unknown error';
-  return new UnusableStoreError(`the result store \`${base}\` cannot be used: ${reason} (${name})`, { cause: error });
+  if (forbidden !== undefined) return `the credentials lack the permission \`${right}\` (${forbidden})`;
+  return `${doing} failed (${names[0] ?? 'unknown error'})`;
+}
+
+/** Whether only a permission is missing. */
+export function isForbidden(error: unknown): boolean {
+  const names = namesOf(error);
+  return names.some((name) => FORBIDDEN.has(name)) && !names.some((name) => Object.hasOwn(REASONS, name));
 }
 
 /** Names, codes and statuses of the error and its causes, the innermost first. */

@@ -58,6 +58,7 @@ export interface S3Settings {
 export class S3ObjectClient implements ObjectClient {
   readonly base: string;
   readonly rights = {
+    each: { list: 's3:ListBucket', put: 's3:PutObject', get: 's3:GetObject', delete: 's3:DeleteObject' },
     objects: ['s3:ListBucket', 's3:DeleteObject'],
     uploads: ['s3:ListBucketMultipartUploads', 's3:AbortMultipartUpload'],
   };

@@ -42,12 +42,24 @@ describe('ServiceTokenAuthenticator', () => {
           kind: 'service-token',
           srn: 'srn2:service-token#ci',
           id: 'ci',
+          uid: 'uid-of-ci',
           groups: [],
           domain: undefined,
           authenticator: 'service-token',
         },
       });
     }
+  });
+
+  it('knows a token that was deleted and created again with its name and secret as another caller', async () => {
+    const { store, authenticator } = setUp();
+    const principal = async () => (await authenticator.authenticate(basic(ACCESS, SECRET))) as { principal?: object };
+    const [first, same] = [await principal(), await principal()];
+    expect(first.principal).toBe(same.principal);
+    const hashes = withHashes({ accessKey: ACCESS, secretHash: hashSecretKey(SECRET), previousHashes: [] });
+    await store.delete('ServiceToken', 'ci');
+    store.seed(serviceToken('ci', {}, stored({ uid: 'second' }), hashes));
+    expect([first.principal, (await principal()).principal]).toMatchObject([{ uid: 'uid-of-ci' }, { uid: 'second' }]);
   });
 
   it.each([bearer('eyJhbGciOiJSUzI1NiJ9.e30.x'), bearer('sha'), basic('admin', 'verysecret'), basic(ACCESS, 'short')])(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { jsonLines } from '../../../../src/results/export/json-lines.ts';
+import { jsonLines, MAX_SPACE_BYTES } from '../../../../src/results/export/json-lines.ts';
 
 async function* split(text: string, size: number): AsyncIterable<Uint8Array> {
   for (let at = 0; at < text.length; at += size) yield Buffer.from(text.slice(at, at + size));
@@ -11,8 +11,7 @@ async function lines(text: string, size: number): Promise<string> {
   return Buffer.concat(pieces).toString();
 }
 
-// A store's pieces are blocks of the checksums, far longer than the white space between two rows.
-describe.each([2, 3, 5, 1000])('rows in pieces of %i bytes', (size) => {
+describe.each([1, 2, 3, 5, 1000])('rows in pieces of %i bytes', (size) => {
   it('have a line each, without the comma between them', async () => {
     expect(await lines('[1,"a,]["],[2,null],[[3,4],5]', size)).toBe('[1,"a,]["]\n[2,null]\n[[3,4],5]');
   });
@@ -27,4 +26,27 @@ describe.each([2, 3, 5, 1000])('rows in pieces of %i bytes', (size) => {
 
 it.each(['[1] [2]', '[1]\n[2]', '[1];[2]'])('rows without a comma between them are damaged: %j', async (text) => {
   await expect(lines(text, 1000)).rejects.toThrow();
+});
+
+describe('white space between rows', () => {
+  const BLOCK = 64 * 1024;
+
+  it.each([
+    ['before the comma', (space: string) => `[1]${space},[2]`],
+    ['after the comma', (space: string) => `[1],${space}[2]`],
+  ])('may be longer than a stored block: %s', async (_where, text) => {
+    const rows = text(' '.repeat(4 * BLOCK));
+    expect(await lines(rows, BLOCK)).toBe(rows.replace(',', '\n'));
+  });
+
+  it('is bounded, because it is held back', async () => {
+    const spaces = (count: number): string => `[1],${' '.repeat(count)}[2]`;
+    expect(await lines(spaces(MAX_SPACE_BYTES), BLOCK)).toContain('\n');
+    await expect(lines(spaces(MAX_SPACE_BYTES + 2 * BLOCK), BLOCK)).rejects.toMatchObject({ code: 'damaged' });
+  });
+
+  it('is not confused with that in a text', async () => {
+    const rows = `["${' '.repeat(2 * MAX_SPACE_BYTES)}"],["${' '.repeat(3 * BLOCK)},"],[1]`;
+    expect(await lines(rows, BLOCK)).toBe(rows.replace('],[', ']\n[').replace('"],[1', '"]\n[1'));
+  });
 });

@@ -11,7 +11,11 @@ import type {
 /** An in-memory bucket with injectable failures. */
 export class MemoryBucket implements ObjectClient {
   readonly base = 'mem://bucket';
-  readonly rights = { objects: ['List', 'Delete'], uploads: ['ListUploads', 'AbortUpload'] };
+  readonly rights = {
+    each: { list: 'List', put: 'Put', get: 'Get', delete: 'Delete' },
+    objects: ['List', 'Delete'],
+    uploads: ['ListUploads', 'AbortUpload'],
+  };
   readonly objects = new Map<string, { readonly bytes: Buffer; readonly modifiedMs: number | undefined }>();
   readonly unfinished: UnfinishedUpload[] = [];
   /** Error messages by call; `delete:<key>` for a single key. */

@@ -158,13 +158,15 @@ describe('a gateway without the permission to remove leftovers', () => {
     for (let i = 0; i < 100; i++) lay(`${newId()}.rows`, bucket.now);
     bucket.failing.set('delete', 'AccessDenied');
     await store.start(signal);
-    expect(bucket.calls.filter((call) => call === 'delete')).toHaveLength(8);
+    // And that of the check of permissions.
+    expect(bucket.calls.filter((call) => call === 'delete')).toHaveLength(9);
     bucket.failing.clear();
     const locked = keys()[3] ?? '';
     bucket.failing.set(`delete:${locked}`, 'ObjectLocked');
     await store.tidy(signal);
-    expect(keys()).toEqual([locked]);
+    expect(keys().filter((key) => !key.endsWith('.check'))).toEqual([locked]);
     expect(problems).toEqual([
+      expect.stringContaining('the credentials lack the permission `Delete` (AccessDenied)'),
       expect.stringContaining('(AccessDenied); retrying. Required: `List` and `Delete`'),
       expect.stringContaining('(ObjectLocked)'),
     ]);
@@ -176,6 +178,49 @@ describe('a gateway without the permission to remove leftovers', () => {
     bucket.onCall = (name) => name === 'uploads' && stopping.abort();
     await store.start(stopping.signal);
     expect(problems[0]).toContain('timed out');
+  });
+
+  it.each([
+    ['put', 'the credentials lack the permission `Put` (AccessDenied)', 0],
+    ['get', 'the credentials lack the permission `Get` (AccessDenied)', 0],
+  ])('does not start without the permission to %s objects, and says so', async (call, says, left) => {
+    bucket.failing.set(call, 'AccessDenied');
+    // The bucket of the test stores before it fails.
+    bucket.onCall = (name) => name === 'put' && call === 'put' && bucket.objects.clear();
+    await expect(store.start(signal)).rejects.toMatchObject({
+      code: 'store-unavailable',
+      message: `the result store \`mem://bucket\` cannot be used: ${says}`,
+    });
+    expect([bucket.objects.size, problems]).toEqual([left, []]);
+  });
+
+  it('starts without the permission to delete objects, says so, and leaves an object that is removed with old notes', async () => {
+    bucket.failing.set('delete', 'AccessDenied');
+    await store.start(signal);
+    expect(problems).toEqual([
+      'result store `mem://bucket`: the credentials lack the permission `Delete` (AccessDenied)',
+    ]);
+    expect(keys()).toEqual([expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{30}\.check$/)]);
+    bucket.failing.clear();
+    bucket.now += 3 * DAY_MS;
+    await store.tidy(signal);
+    expect(keys()).toEqual([]);
+  });
+
+  it.each(['put', 'get'])('starts where a bucket fails for another reason to %s objects, and says so', async (call) => {
+    bucket.failing.set(call, 'SlowDown');
+    await store.start(signal);
+    expect(problems).toEqual([
+      expect.stringMatching(/`mem:\/\/bucket`: (writing|reading) an object failed \(SlowDown\)$/),
+    ]);
+  });
+
+  it('leaves no object of its check', async () => {
+    await store.start(signal);
+    expect([bucket.calls.filter((call) => ['put', 'get', 'delete'].includes(call)), keys()]).toEqual([
+      ['put', 'get', 'delete'],
+      [],
+    ]);
   });
 
   it('does not start without the permission to list, because it could not serve results', async () => {

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { QueryError } from '../../../../../src/results/errors.ts';
 import { unusableBucket } from '../../../../../src/results/stores/object/unusable-bucket.ts';
 
-const BUCKET = { base: 's3://results/olap', rights: { objects: ['s3:ListBucket', 's3:DeleteObject'], uploads: [] } };
+const BUCKET = { base: 's3://results/olap' };
+const LISTING = { right: 's3:ListBucket', doing: 'listing its objects' };
 const named = (fields: object, message = 'AKIASECRET may not', cause?: unknown): Error =>
   Object.assign(new Error(message, { cause }), fields);
 
@@ -24,7 +25,7 @@ describe('the message of a bucket that cannot be used', () => {
     [named({ name: 'with a text\nof the bucket' }), 'listing its objects failed (unknown error)'],
     ['no error', 'listing its objects failed (unknown error)'],
   ])('names what is wrong, in one line and without its text: %s', (cause, expected) => {
-    const error = unusableBucket(BUCKET, new QueryError('store-unavailable', 'failed', { cause }));
+    const error = unusableBucket(BUCKET, LISTING, new QueryError('store-unavailable', 'failed', { cause }));
     expect(error.message).toBe(`the result store \`s3://results/olap\` cannot be used: ${expected}`);
     expect(error.code).toBe('store-unavailable');
   });
