@@ -116,7 +116,7 @@ function textCondition(name: string, pattern: string): string {
   const conditions = [
     ...(first === '' ? [] : [`startswith(${name}, ${quoted(first)})`]),
     ...(second === '' ? [] : [`endswith(${name}, ${quoted(second)})`]),
-    ...(first === '' || second === '' ? [] : [`count(${name}) >= ${[...first, ...second].length}`]),
+    ...(first === '' || second === '' ? [] : [`count(${name}) >= count(${quoted(first + second)})`]),
   ];
   return conditions.length === 0 ? name : conditions.join('; ');
 }

@@ -22,7 +22,7 @@ describe('policies for OPA', () => {
   it.each([
     ['a_*', 'startswith(input.id0, "a_")'],
     ['*_a', 'endswith(input.id0, "_a")'],
-    ['a_*_b', 'startswith(input.id0, "a_"); endswith(input.id0, "_b"); count(input.id0) >= 4'],
+    ['a_*_b', 'startswith(input.id0, "a_"); endswith(input.id0, "_b"); count(input.id0) >= count("a__b")'],
     ['a*b*c', 'glob.match("a*b*c", null, input.id0)'],
     ['*', 'input.id0'],
   ])('compare the ends of %s where that suffices', (id, condition) => {
