@@ -9,6 +9,7 @@ import { thisMachine } from './frame/machine.ts';
 import { merge, readResults, resultOf, writeResults, type SuiteResult } from './frame/results.ts';
 import { EXTENT } from './frame/sizes.ts';
 import { formatTable, lineOf } from './frame/table.ts';
+import { unexplained } from './reasons.ts';
 import { chooseSuites, LIMIT_TIMES, SUITES, type SuitePlan } from './suites.ts';
 import { runSuite } from './suite-process.ts';
 
@@ -73,5 +74,10 @@ const missed = rows.filter(({ met }) => !met);
 print(
   `\n${formatSeconds((performance.now() - began) / 1000)}; ${missed.length} of ${rows.length} rows miss their goal`,
 );
+for (const { work, peer } of unexplained(rows)) {
+  print(
+    `no reason is known for \`${work}${peer === '' ? '' : `; ${peer}`}\`: add it to bench/reasons.ts before the results are committed`,
+  );
+}
 if (EXTENT === 'quick') print('QUICK=1: the figures were not kept');
 if (missed.length > 0) process.exitCode = 1;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs a part that olap-warden runs on or is tested with, and prints its folder.
 #
-#   tools/install.sh node|kubernetes|node-parts|coredns|kind|helm|kube-score|pinot|pinot-parsers|pinot-tools|sample|s3|gcs|open-reports|prometheus|alertmanager|nginx|faketime|browser
+#   tools/install.sh node|kubernetes|node-parts|coredns|kind|helm|kube-score|pinot|pinot-parsers|pinot-tools|sample|s3|gcs|open-reports|prometheus|alertmanager|nginx|opa|faketime|browser
 #   tools/install.sh kubernetes 1.35|1.36|1.37
 #   tools/install.sh --is-built PART      exits 0 if the part is there, and installs nothing
 #
@@ -299,6 +299,13 @@ build_nginx() {
   )
 }
 
+# A peer of the benchmark: OPA's evaluator, asked without a server.
+build_opa() {
+  need go 'install Go 1.26 or newer (https://go.dev/dl/)'
+  say 'building the program that asks OPA (less than a minute)'
+  go_build opa "$1/opa-peer" '' .
+}
+
 # Sets the wall clock of a process that a test runs.
 build_faketime() {
   need apt-get 'install Debian, or another system with its packages: libfaketime is preloaded from one of them'
@@ -367,7 +374,8 @@ case ${1:-} in
   alertmanager)
     if command -v alertmanager >/dev/null; then dirname "$(command -v alertmanager)"; else ensure "$cache/alertmanager-debian" build_alertmanager; fi ;;
   nginx) if command -v nginx >/dev/null; then dirname "$(command -v nginx)"; else ensure "$cache/nginx-debian" build_nginx; fi ;;
+  opa) ensure "$cache/opa-$(pins "$here"/opa/{go.mod,go.sum,main.go})" build_opa ;;
   faketime) ensure "$cache/faketime-debian" build_faketime ;;
   browser) find_browser ;;
-  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns kind helm kube-score pinot pinot-parsers pinot-tools sample s3 gcs open-reports prometheus alertmanager nginx faketime browser" ;;
+  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns kind helm kube-score pinot pinot-parsers pinot-tools sample s3 gcs open-reports prometheus alertmanager nginx opa faketime browser" ;;
 esac

@@ -1,3 +1,4 @@
+import { NODE_OPTIONS } from '../../tools/image/node-options.ts';
 import { checkCurve, type Curve } from './curve.ts';
 import { missingRow, rowOf, type Comparison, type Missing, type Row } from './rows.ts';
 
@@ -52,6 +53,11 @@ export class Bench {
   /** The version of a peer. */
   version(program: string, version: string): void {
     this.#report({ kind: 'version', program, version });
+  }
+
+  /** Says that the processes of the product have the options of Node.js that its image has. */
+  optionsOfImage(): void {
+    this.version('NODE_OPTIONS', NODE_OPTIONS.join(' '));
   }
 
   profile(profile: HotPath): void {

@@ -22,6 +22,7 @@ const QUERIES = {
 
 /** What the gateway adds to a query on a real Pinot: both sides in turn, with the same queries and clients. */
 export async function run(bench: Bench): Promise<void> {
+  bench.optionsOfImage();
   bench.note('starting a Pinot with 1,000,000 rows');
   const pinot = await startPinot({ tables: ['orders'] });
   let gateway: GatewayProcess | undefined;

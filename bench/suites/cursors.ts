@@ -25,6 +25,7 @@ const SAMPLE_MS = 100;
 
 /** The gateway with its file store against the cursors of a Pinot 1.3 or newer, on the same Pinot, by the same requests. */
 export async function run(bench: Bench): Promise<void> {
+  bench.optionsOfImage();
   const controller = process.env['BENCH_CONTROLLER'];
   if (!controller) {
     const reason =

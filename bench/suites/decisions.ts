@@ -11,6 +11,7 @@ import { sized } from '../frame/sizes.ts';
 import { askCasbin, prepareCasbin } from '../peers/casbin.ts';
 import { askPrepared, cedarContext, prepareCedar } from '../peers/cedar.ts';
 import { DEPLOYMENT, engineOf } from '../workloads/decision-engine.ts';
+import { addOpaRow, askOpa } from '../workloads/opa-side.ts';
 import { makeWorkload, type Question, type Workload } from '../workloads/policies.ts';
 
 /** The peers get a part of the requests: all of them would take minutes. */
@@ -91,6 +92,9 @@ async function decisions(bench: Bench): Promise<void> {
     { rounds: 3 },
   );
 
+  bench.note('OPA: a prepared query for each principal');
+  const opa = await askOpa(workload, part);
+
   const rate = perSecond(ours.cpuMs, workload.questions.length);
   const row = { work, unit: 'decisions/s', better: 'more', ours: rate } as const;
   bench.add({ ...row, goal: atLeast(1_500_000, 'decisions/s') });
@@ -101,6 +105,7 @@ async function decisions(bench: Bench): Promise<void> {
     const theirs = perSecond(measured.cpuMs, part.length);
     bench.add({ ...row, peer, theirs, answers: [expected, measured.answer], goal: atLeastTimes(10) });
   }
+  addOpaRow(bench, row, opa, expected);
 }
 
 /** One principal with 1,000 statements, compared with a principal with ten. */
@@ -114,6 +119,8 @@ async function largePrincipal(bench: Bench): Promise<void> {
   const part = workload.questions.slice(0, 200);
   const contexts = part.map(({ action, resource }) => cedarContext(action, resource, DEPLOYMENT));
   const cedar = await measure(() => contexts.map((context) => askPrepared('large', context)), { rounds: 3 });
+  bench.note('OPA');
+  const opa = await askOpa(workload, part);
   const row = {
     work: 'policy decision, a principal with 1,000 statements',
     unit: 'decisions/s',
@@ -128,6 +135,7 @@ async function largePrincipal(bench: Bench): Promise<void> {
     answers: [measured.answer.slice(0, part.length), cedar.answer],
     goal: atLeastTimes(10),
   });
+  addOpaRow(bench, row, opa, measured.answer.slice(0, part.length));
 }
 
 const CHANGES = 200;

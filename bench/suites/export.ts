@@ -37,6 +37,7 @@ interface Frame {
 
 /** From the query to a DataFrame of pandas: each way in turn, in a process of its own; medians. Downloads include the storing of the result. */
 export async function run(bench: Bench): Promise<void> {
+  bench.optionsOfImage();
   const folder = await mkdtemp(join(tmpdir(), 'olap-warden-bench-'));
   try {
     const packages = `${await pythonWithDataFrames()}:${await pythonWithPinotdb()}`;

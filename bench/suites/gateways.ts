@@ -15,6 +15,7 @@ const SECONDS = sized({ quick: 1, normal: 6 });
 
 /** Queries that pass through, on one to four gateways with the same tokens. */
 export async function run(bench: Bench): Promise<void> {
+  bench.optionsOfImage();
   const folder = await mkdtemp(join(tmpdir(), 'olap-warden-bench-'));
   const engine = await startRowsEngine();
   const gateways: GatewayProcess[] = [];

@@ -1,3 +1,4 @@
+import { NODE_OPTIONS } from '../../tools/image/node-options.ts';
 import type { Bench } from '../frame/bench.ts';
 import { atLeastTimes, atMost, atMostTimes, NO_GOAL } from '../frame/rows.ts';
 import { sized } from '../frame/sizes.ts';
@@ -25,6 +26,7 @@ const GOAL_SIZE = sized({ quick: 10, normal: 500 });
 
 /** A health run on clusters of 10 to 1,000 tables; the engine is a stub in a separate process. */
 export async function run(bench: Bench): Promise<void> {
+  bench.optionsOfImage();
   const points: HealthPoint[] = [];
   for (const tables of SIZES) {
     const { first: figures, second, parsed } = await healthRun(tables);
@@ -142,7 +144,7 @@ async function healthRun(tables: number): Promise<Runs> {
   const stub = runProgram('engine-stub.ts', [tables, SEGMENTS, SERVERS].map(String));
   try {
     const url = await stub.line;
-    const runs = JSON.parse(await runProgram('health-run.ts', [url]).line) as Omit<Runs, 'parsed'>;
+    const runs = JSON.parse(await runProgram('health-run.ts', [url], NODE_OPTIONS).line) as Omit<Runs, 'parsed'>;
     const parsed = JSON.parse(await runProgram('health-run.ts', [url, 'parse']).line) as Parsed;
     return { ...runs, parsed };
   } finally {

@@ -39,6 +39,7 @@ const MB = 1024 * 1024;
 
 /** The time from the Kubernetes API to a decision: gateways as separate programs, on a real control plane with 10,000 roles. */
 export async function run(bench: Bench): Promise<void> {
+  bench.optionsOfImage();
   const plane = await startControlPlane();
   const programs: Program[] = [];
   let account = '';

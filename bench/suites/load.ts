@@ -32,6 +32,7 @@ const SATURATED =
 
 /** Many clients at once, and the delay of the event loop meanwhile. Gateway, engine and load generator are separate processes on this machine. */
 export async function run(bench: Bench): Promise<void> {
+  bench.optionsOfImage();
   const folder = await mkdtemp(join(tmpdir(), 'olap-warden-bench-'));
   const rows = await startRowsEngine();
   const engine = { url: rows.url, folder };

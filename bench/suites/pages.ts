@@ -19,6 +19,7 @@ import { answer } from '../workloads/result.ts';
 import { benchStoring } from '../workloads/storing.ts';
 
 export async function run(bench: Bench): Promise<void> {
+  bench.optionsOfImage();
   await bench.part('indexing', () => benchIndexing(bench));
   await bench.part('indexing by size', () => indexCurve(bench));
   await bench.part('pages', () => benchPages(bench));

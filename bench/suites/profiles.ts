@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { TEST_HEADERS } from '../../test/support/app.ts';
 import { fileProperties } from '../../test/support/result-stores.ts';
 import { judgeSql } from '../../src/access/sql/judge.ts';
+import { NODE_OPTIONS } from '../../tools/image/node-options.ts';
 import type { Bench } from '../frame/bench.ts';
 import { seededRandom } from '../frame/measure.ts';
 import { hotPathOf, profileHere } from '../frame/profile.ts';
@@ -27,6 +28,7 @@ const fileOf = (name: string): string => join(FOLDER, `${name}.cpuprofile`);
 
 /** CPU and heap profiles of the hot paths, in `build/profiles` for Chrome DevTools, and the functions with the largest parts. */
 export async function run(bench: Bench): Promise<void> {
+  bench.optionsOfImage();
   await mkdir(FOLDER, { recursive: true });
   await bench.part('profile of a decision', () => decision(bench));
   await bench.part('profile of the SQL check', () => sqlCheck(bench));
@@ -102,7 +104,7 @@ async function snapshot(bench: Bench): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'olap-warden-profile-'));
   const stub = runProgram('engine-stub.ts', [TABLES, SEGMENTS, 50].map(String));
   try {
-    const options = ['--cpu-prof', `--cpu-prof-dir=${folder}`];
+    const options = [...NODE_OPTIONS, '--cpu-prof', `--cpu-prof-dir=${folder}`];
     const run = runProgram('health-run.ts', [await stub.line], options);
     await run.line;
     await run.exited;

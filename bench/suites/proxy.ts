@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { NODE_OPTIONS } from '../../tools/image/node-options.ts';
 import { freePorts } from '../../test/support/kubernetes/processes.ts';
 import { reasonOf, type Bench } from '../frame/bench.ts';
 import { packageVersion } from '../frame/machine.ts';
@@ -35,6 +36,7 @@ const WARMUP = 5;
 
 /** `POST /query/sql` streamed through, CPU of the proxy process. */
 export async function run(bench: Bench): Promise<void> {
+  bench.optionsOfImage();
   bench.version('@fastify/http-proxy', await packageVersion('@fastify/http-proxy'));
   bench.version('undici', await packageVersion('undici'));
   const folder = await mkdtemp(join(tmpdir(), 'olap-warden-proxy-'));
@@ -143,7 +145,9 @@ function ask(agent: Agent, { url, token = 'none' }: Side, body: string): Promise
 
 async function startProcess(...flags: string[]): Promise<Side> {
   const program = join(import.meta.dirname, '../workloads/proxy-process.ts');
-  const child = spawn(process.execPath, [program, ...flags], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [...(flags[0] === 'ours' ? NODE_OPTIONS : []), program, ...flags], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   for await (const line of createInterface(child.stdout)) {
     // The gateway also writes its log to the standard output.
     if (!/^\d+(?: |$)/.test(line)) continue;

@@ -4,6 +4,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { NODE_OPTIONS } from '../../tools/image/node-options.ts';
 import type { Bench } from '../frame/bench.ts';
 import { median } from '../frame/measure.ts';
 import { atMost } from '../frame/rows.ts';
@@ -27,6 +28,7 @@ interface Gateway {
 
 /** How long one request blocks the event loop of the gateway, in CPU time. All other requests wait meanwhile, also `/livez`. */
 export async function run(bench: Bench): Promise<void> {
+  bench.optionsOfImage();
   const folder = join(import.meta.dirname, '../workloads');
   const engine = spawn(process.execPath, [join(folder, 'proxy-process.ts'), 'engine'], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -44,7 +46,7 @@ export async function run(bench: Bench): Promise<void> {
 }
 
 async function startGateway(program: string, engine: string): Promise<Gateway> {
-  const child = fork(program, [engine]);
+  const child = fork(program, [engine], { execArgv: [...NODE_OPTIONS] });
   const [{ url, token }] = (await once(child, 'message')) as [{ url: string; token: string }];
   return { url, token, child };
 }

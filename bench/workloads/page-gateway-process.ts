@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { NODE_OPTIONS } from '../../tools/image/node-options.ts';
 
 /** A gateway in a process of its own, with a result of each size. */
 export interface Gateway {
@@ -14,7 +15,7 @@ export interface Gateway {
 
 /**
  * @param sizes rows of each result
- * @param nodeOptions such as `--cpu-prof`
+ * @param nodeOptions in addition to those of the image, such as `--cpu-prof`
  * @param engine whether the engine generates its response while it is read, or keeps that of the only size in memory, so that a query costs nothing there
  */
 export async function startGateway(
@@ -24,7 +25,7 @@ export async function startGateway(
   nodeOptions: readonly string[] = [],
 ): Promise<Gateway> {
   const program = join(import.meta.dirname, 'page-gateway.ts');
-  const child = spawn(process.execPath, [...nodeOptions, program, folder, sizes.join(','), engine], {
+  const child = spawn(process.execPath, [...NODE_OPTIONS, ...nodeOptions, program, folder, sizes.join(','), engine], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const exited = once(child, 'close');

@@ -2,6 +2,7 @@ import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { NODE_OPTIONS } from '../../tools/image/node-options.ts';
 import type { ControlPlane } from '../../test/support/control-plane.ts';
 import { freePorts } from '../../test/support/kubernetes/processes.ts';
 import { Program } from '../../test/support/processes.ts';
@@ -65,7 +66,12 @@ export async function startProgram({ plane, accounts, programs }: Stage, kind: K
   const { hostname, port: apiPort } = new URL(plane.url);
   const program = new Program('unshare', ['--mount', 'sh', '-c', IN_A_POD, 'pod', accounts[kind], ...node], {
     cwd: ROOT,
-    env: { PATH: process.env['PATH'], KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: apiPort },
+    env: {
+      PATH: process.env['PATH'],
+      NODE_OPTIONS: NODE_OPTIONS.join(' '),
+      KUBERNETES_SERVICE_HOST: hostname,
+      KUBERNETES_SERVICE_PORT: apiPort,
+    },
   });
   programs.push(program);
   const gateway = { url: `http://127.0.0.1:${port}`, metricsUrl: `http://127.0.0.1:${metricsPort}`, program };

@@ -10,6 +10,7 @@ import { createEngine } from '../../src/pinot/connection.ts';
 import { startGcs } from '../../test/support/gcs.ts';
 import { startPinot } from '../../test/support/pinot.ts';
 import { startS3 } from '../../test/support/s3.ts';
+import { NODE_OPTIONS } from '../../tools/image/node-options.ts';
 import type { Bench } from '../frame/bench.ts';
 import { median } from '../frame/measure.ts';
 import { atMost } from '../frame/rows.ts';
@@ -107,7 +108,11 @@ async function memory(bench: Bench, folder: string): Promise<void> {
       gcsProperties(await gcs.bucket('bench')),
     ];
     for (const properties of stores) {
-      const storing = startProgram('storing-process.ts', [JSON.stringify(properties), engineUrl, String(LARGE_ROWS)]);
+      const storing = startProgram(
+        'storing-process.ts',
+        [JSON.stringify(properties), engineUrl, String(LARGE_ROWS)],
+        [...NODE_OPTIONS, '--expose-gc'],
+      );
       const [grown = 0, bytes = 0] = (await storing.line()).split(' ').map(Number);
       storing.stop();
       bench.add({
@@ -126,9 +131,13 @@ async function memory(bench: Bench, folder: string): Promise<void> {
 }
 
 /** A workload in a separate process, which ends with its standard input. */
-function startProgram(name: string, args: readonly string[]): { line(): Promise<string>; stop(): void } {
+function startProgram(
+  name: string,
+  args: readonly string[],
+  nodeOptions: readonly string[] = [],
+): { line(): Promise<string>; stop(): void } {
   const program = join(import.meta.dirname, name);
-  const child = spawn(process.execPath, ['--expose-gc', program, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [...nodeOptions, program, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   return {
     async line() {

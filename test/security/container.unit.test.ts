@@ -1,7 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { IMAGE_CONFIG } from '../../tools/image/config.ts';
+import { NODE_OPTIONS } from '../../tools/image/node-options.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -44,6 +47,30 @@ describe('the container image', () => {
     expect([...last.matchAll(/^COPY (.*)$/gm)].filter(([, copy]) => !copy?.includes('--chown=0:0'))).toEqual([]);
     // The form without brackets would call a shell.
     expect(last).toMatch(/^ENTRYPOINT \["/m);
+  });
+
+  it('starts in the same way where it is packed without a container builder', () => {
+    const lineOf = (name: string): string => new RegExp(`^${name} (.*)$`, 'm').exec(last)?.[1] ?? '';
+    const { Entrypoint, Cmd, User, WorkingDir, Env, ExposedPorts } = IMAGE_CONFIG;
+    expect(JSON.parse(lineOf('ENTRYPOINT'))).toEqual(Entrypoint);
+    expect(JSON.parse(lineOf('CMD'))).toEqual(Cmd);
+    expect(lineOf('USER')).toBe(User);
+    expect(lineOf('WORKDIR')).toBe(WorkingDir);
+    const variables = /^ENV ((?:.*\\\n)*.*)$/m.exec(last)?.[1]?.split(/\s+(?:\\\n\s*)?/);
+    expect(variables).toEqual(Env.filter((variable) => !variable.startsWith('PATH=')));
+    expect(
+      lineOf('EXPOSE')
+        .split(' ')
+        .map((port) => `${port}/tcp`),
+    ).toEqual(Object.keys(ExposedPorts));
+  });
+
+  it('has options that Node.js takes from NODE_OPTIONS', () => {
+    const heapLimit = (options: string): number => {
+      const program = 'v8.getHeapStatistics().heap_size_limit';
+      return Number(execFileSync(process.execPath, ['-p', program], { env: { NODE_OPTIONS: options } }));
+    };
+    expect(heapLimit(NODE_OPTIONS.join(' '))).toBeLessThan(heapLimit(''));
   });
 });
 

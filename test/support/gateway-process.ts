@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { NODE_OPTIONS } from '../../tools/image/node-options.ts';
 import { searchFolder, searchText } from './credential-search.ts';
 import { Program } from './processes.ts';
 import { RawClient, type RawRequest } from './raw-client.ts';
@@ -31,7 +32,7 @@ export interface ServiceToken {
 
 type Statement = Readonly<Record<string, unknown>>;
 
-/** The whole gateway as a separate process with its own folder: it does not share event loop and memory with the test. */
+/** The whole gateway as a separate process with its own folder and the image's options of Node.js: it does not share event loop and memory with the test. */
 export class GatewayProcess {
   readonly program: Program;
   readonly port: number;
@@ -65,6 +66,7 @@ export class GatewayProcess {
       cwd: ROOT,
       env: {
         PATH: process.env['PATH'],
+        NODE_OPTIONS: NODE_OPTIONS.join(' '),
         NODE_COMPILE_CACHE: join(tmpdir(), 'olap-warden-test-compiled'),
         ...options.env,
       },

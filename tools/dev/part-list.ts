@@ -26,6 +26,7 @@ export const PARTS: Readonly<Record<string, Part>> = {
   'node-parts': compiled(3),
   coredns: compiled(3),
   kind: compiled(1),
+  opa: compiled(1),
   'pinot-parsers': downloaded(3),
   pinot: downloaded(3),
   'pinot-tools': downloaded(1, 'pinot'),

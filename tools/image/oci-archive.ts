@@ -9,7 +9,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import { ARCHITECTURES, makeRootFileSystem, NODE_IN_IMAGE, USER, type Architecture } from './root-file-system.ts';
+import { IMAGE_CONFIG } from './config.ts';
+import { ARCHITECTURES, makeRootFileSystem, type Architecture } from './root-file-system.ts';
 
 const run = promisify(execFile);
 const MEDIA = 'application/vnd.oci.image';
@@ -56,14 +57,7 @@ async function addImage(work: string, blobs: string, architecture: Architecture)
     os: 'linux',
     created: '1970-01-01T00:00:00Z',
     rootfs: { type: 'layers', diff_ids: [layerBlob.digest] },
-    config: {
-      Entrypoint: [NODE_IN_IMAGE, '/app/src/main.ts'],
-      Cmd: ['gateway'],
-      User: `${USER}:${USER}`,
-      WorkingDir: '/app',
-      Env: ['PATH=/nodejs/bin', 'NODE_ENV=production'],
-      ExposedPorts: { '8080/tcp': {}, '9090/tcp': {} },
-    },
+    config: IMAGE_CONFIG,
   });
   return addJson(work, blobs, {
     schemaVersion: 2,
