@@ -54,6 +54,8 @@ export class Controller<K extends CustomKind, Observed> {
   readonly #abort = new AbortController();
   readonly #unsubscribe: (() => void)[] = [];
   readonly #workers: Promise<void>[] = [];
+  /** The temporary states of objects that have one, and when each was seen first, by the monotonic clock. */
+  readonly #states = new Map<string, { readonly state: string; readonly since: number }>();
   #cancelResync: () => void = () => {};
 
   constructor(reconciler: Reconciler<K, Observed>, ports: ControllerPorts) {
@@ -153,13 +155,27 @@ export class Controller<K extends CustomKind, Observed> {
     // Nothing may be created for an object that is being deleted.
     if (observed.object?.metadata.deletionTimestamp !== undefined) return undefined;
     const now = clock.now();
-    const plan = this.#reconciler.reconcile(observed, { now, newTokenKeys: () => newTokenKeys() });
+    const stateAgeMs = this.#stateAge(key, this.#reconciler.temporaryState?.(observed));
+    const plan = this.#reconciler.reconcile(observed, { now, stateAgeMs, newTokenKeys: () => newTokenKeys() });
     let { object } = observed;
     if (object && plan.statusBefore) object = await this.#writeStatus(object, plan.statusBefore, now);
     const stalled = await this.#execute(plan, object);
     if (object && plan.status)
       await this.#writeStatus(object, stalled ? { ...plan.status, outcome: stalled } : plan.status, now);
     return stalled ? Math.min(STALLED_RETRY_MS, plan.requeueAfterMs ?? STALLED_RETRY_MS) : plan.requeueAfterMs;
+  }
+
+  /** Remembers when a state was seen first, until it is another or none. */
+  #stateAge(key: string, state: string | undefined): number {
+    if (state === undefined) {
+      this.#states.delete(key);
+      return 0;
+    }
+    const now = this.#ports.clock.monotonic();
+    const known = this.#states.get(key);
+    if (known?.state === state) return now - known.since;
+    this.#states.set(key, { state, since: now });
+    return 0;
   }
 
   /** @returns the outcome if an action failed and the user must act; undefined after success */

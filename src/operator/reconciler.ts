@@ -7,6 +7,8 @@ import type { Plan, StatusOf } from './plan.ts';
 export interface ReconcileContext {
   /** Milliseconds since the epoch. */
   readonly now: number;
+  /** How long `temporaryState` has been the same, milliseconds by the monotonic clock; 0 without one. */
+  readonly stateAgeMs: number;
   /** Generates the keys of a service token. */
   readonly newTokenKeys: () => TokenKeys;
 }
@@ -32,6 +34,11 @@ export interface Reconciler<K extends CustomKind = CustomKind, Observed = unknow
     name: string,
     signal: AbortSignal,
   ) => (Observed & Subject<K>) | Promise<Observed & Subject<K>>;
+  /**
+   * Identifies a state that only lasts for a time, such as a mark that a gateway must remove; undefined without one. Its age is measured from when
+   * this process saw it first: the clock of the machine that wrote it may differ.
+   */
+  readonly temporaryState?: (observed: Observed & Subject<K>) => string | undefined;
   /** Pure: the plan depends only on the arguments. */
   readonly reconcile: (observed: Observed & Subject<K>, context: ReconcileContext) => Plan<StatusOf<K>>;
 }

@@ -12,11 +12,13 @@ interface MarkPlan<T> {
   readonly recheckMs?: number;
 }
 
-/** What to do about the mark of a deletion (see removeUnreferenced()). @param now milliseconds since the epoch */
-export function planMark<T extends Role | Policy>(object: T, now: number): MarkPlan<T> {
-  const mark = object.metadata.annotations?.[ANNOTATIONS.deleting];
-  if (mark === undefined) return {};
-  const left = Date.parse(mark) + DELETION_MS - now;
-  // A time that cannot be read was not written by a gateway.
-  return left > 0 && left <= DELETION_MS ? { recheckMs: left } : { unmarked: withoutMark(object) };
+/** The mark of a deletion (see removeUnreferenced()). */
+export function markOf(object: Role | Policy | undefined): string | undefined {
+  return object?.metadata.annotations?.[ANNOTATIONS.deleting];
+}
+
+/** What to do about the mark of a deletion. @param ageMs milliseconds since this process saw the mark first */
+export function planMark<T extends Role | Policy>(object: T, ageMs: number): MarkPlan<T> {
+  if (markOf(object) === undefined) return {};
+  return ageMs < DELETION_MS ? { recheckMs: DELETION_MS - ageMs } : { unmarked: withoutMark(object) };
 }

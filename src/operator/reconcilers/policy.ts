@@ -4,7 +4,7 @@ import type { Deployment } from '../../access/policy/srn.ts';
 import type { Policy } from '../../resources/kinds.ts';
 import { describeErrors } from '../../resources/validate.ts';
 import { READY, type Outcome } from '../outcome.ts';
-import { planMark } from './deletion-mark.ts';
+import { markOf, planMark } from './deletion-mark.ts';
 import type { Reconciler, Subject } from '../reconciler.ts';
 
 export interface PolicyOptions {
@@ -44,9 +44,10 @@ export function policyReconciler(options?: PolicyOptions): Reconciler<'Policy', 
         tablesUnknown: tables === undefined && namedTables(object.spec, deployment).length > 0,
       };
     },
-    reconcile({ object, warnings, tablesUnknown }, { now }) {
+    temporaryState: ({ object }) => markOf(object),
+    reconcile({ object, warnings, tablesUnknown }, { stateAgeMs }) {
       if (!object) return { actions: [] };
-      const { unmarked, recheckMs } = planMark(object, now);
+      const { unmarked, recheckMs } = planMark(object, stateAgeMs);
       // The event of the update starts the reconciler again.
       if (unmarked !== undefined) return { actions: [{ do: 'update', kind: 'Policy', object: unmarked }] };
       const requeueAfterMs = recheckMs ?? (tablesUnknown ? TABLES_RETRY_MS : undefined);

@@ -2,7 +2,7 @@ import type { Role } from '../../resources/kinds.ts';
 import { expiryOf } from '../../access/subjects.ts';
 import { Backreferences } from '../backreferences.ts';
 import { READY, type Outcome } from '../outcome.ts';
-import { planMark } from './deletion-mark.ts';
+import { markOf, planMark } from './deletion-mark.ts';
 import type { Reconciler, Subject } from '../reconciler.ts';
 import { listNames } from '../list-names.ts';
 import { policyOutcome } from './policy.ts';
@@ -48,13 +48,14 @@ export function roleReconciler(): Reconciler<'Role', RoleObserved> {
       });
       return { object, missing, invalid, expiries };
     },
+    temporaryState: ({ object }) => markOf(object),
     reconcile(observed, context) {
       const { object, expiries } = observed;
       if (!object) return { actions: [] };
       const now = context.now;
       const active = expiries.filter((expiry) => expiry > now);
       const fields = { policyCount: policiesOf(object).length, subjectCount: active.length };
-      const { unmarked, recheckMs = Infinity } = planMark(object, now);
+      const { unmarked, recheckMs = Infinity } = planMark(object, context.stateAgeMs);
       // The event of the update starts the reconciler again.
       if (unmarked !== undefined) return { actions: [{ do: 'update', kind: 'Role', object: unmarked }] };
       const next = active.reduce((least, expiry) => Math.min(least, expiry - now), recheckMs);

@@ -103,6 +103,7 @@ export function serviceTokenReconciler(
         tokenCount: store.list('ServiceToken').length,
       };
     },
+    temporaryState: unfinished,
     reconcile: (observed, context) => reconcile(observed, context, rules),
   };
 }
@@ -129,11 +130,11 @@ function reconcile(
   // The names of the Secrets are kept until none is left.
   if (!object) return { actions: cleanUp, ...(cleanUp.length > 0 ? { requeueAfterMs: SECRET_CHECK_MS } : {}) };
   const { now } = context;
-  if (isAbandoned(observed, now)) {
+  const lifetime = lifetimeOf(object, observed, context);
+  if (lifetime.abandonedInMs <= 0) {
     const { name, uid, resourceVersion } = object.metadata;
     return { actions: [...cleanUp, { do: 'delete', kind: 'ServiceToken', name, uid, resourceVersion }] };
   }
-  const lifetime = lifetimeOf(object, observed, now);
   const usable = observed.foreign === undefined && lifetime.expiresInMs > 0;
   const issue = usable ? issueToken({ ...observed, object }, context, rules.graceMs) : existingToken(observed);
   const status = statusOf(object, issue, lifetime, { foreign: observed.foreign, now });
@@ -154,13 +155,24 @@ interface Lifetime {
   readonly assignedForMs: number;
   /** Until its Secret is read again. */
   readonly checkMs: number;
+  /** Until a token without a hash counts as abandoned; Infinity for any other. */
+  readonly abandonedInMs: number;
 }
 
-function lifetimeOf({ spec }: ServiceToken, observed: ServiceTokenObserved, now: number): Lifetime {
+function lifetimeOf(
+  { spec }: ServiceToken,
+  observed: ServiceTokenObserved,
+  { now, stateAgeMs }: ReconcileContext,
+): Lifetime {
   const expiresInMs = spec.expiresAt ? Date.parse(spec.expiresAt) - now : Infinity;
   const checked = spec.secretName !== undefined && expiresInMs > 0;
   const checkMs = Math.max(SECRET_CHECK_MS, observed.tokenCount * READ_SPACING_MS);
-  return { expiresInMs, assignedForMs: observed.assignedUntil - now, checkMs: checked ? checkMs : Infinity };
+  return {
+    expiresInMs,
+    assignedForMs: observed.assignedUntil - now,
+    checkMs: checked ? checkMs : Infinity,
+    abandonedInMs: unfinished(observed) === undefined ? Infinity : REST_GRACE_MS - stateAgeMs,
+  };
 }
 
 function statusOf(
@@ -205,12 +217,12 @@ function deleteLegacy({ legacy }: ServiceTokenObserved): Action[] {
 }
 
 /**
- * Whether a gateway ended between the two writes of `POST /service-tokens`. Its caller has received no response, so no one has the token, and it is lost:
- * the secret key was only in the memory of that gateway.
+ * The uid of a ServiceToken between the two writes of `POST /service-tokens`. If the gateway ended there, its caller has received no response, so no one has
+ * the token, and it is lost: the secret key was only in the memory of that gateway.
  */
-function isAbandoned({ object, hashes }: ServiceTokenObserved, now: number): boolean {
-  if (!object || hashes || object.spec.secretName !== undefined) return false;
-  return isManagedByRest(object.metadata) && ageMs(object, now) >= REST_GRACE_MS;
+function unfinished({ object, hashes }: ServiceTokenObserved): string | undefined {
+  if (!object || hashes || object.spec.secretName !== undefined) return undefined;
+  return isManagedByRest(object.metadata) ? object.metadata.uid : undefined;
 }
 
 const EXPIRED: Outcome = {
@@ -271,8 +283,8 @@ function requeue(
   object: ServiceToken,
   now: number,
 ): { requeueAfterMs?: number } {
-  const { expiresInMs } = lifetime;
-  const times = [expiresInMs, expiresInMs - EXPIRY_NOTICE_MS, lifetime.assignedForMs, lifetime.checkMs];
+  const { expiresInMs, assignedForMs, checkMs, abandonedInMs } = lifetime;
+  const times = [expiresInMs, expiresInMs - EXPIRY_NOTICE_MS, assignedForMs, checkMs, abandonedInMs];
   for (const { validUntil } of hashes?.previousHashes ?? []) times.push(Date.parse(validUntil) - now);
   if (!hashes) times.push(REST_GRACE_MS - ageMs(object, now));
   const next = times.filter((ms) => ms > 0 && Number.isFinite(ms)).sort((a, b) => a - b)[0];

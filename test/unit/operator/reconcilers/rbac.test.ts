@@ -4,9 +4,9 @@ import { policyReconciler } from '../../../../src/operator/reconcilers/policy.ts
 import { pruneExpired } from '../../../../src/operator/reconcilers/assignment-expiry.ts';
 import { roleAssignmentReconciler } from '../../../../src/operator/reconcilers/role-assignment.ts';
 import { roleReconciler } from '../../../../src/operator/reconcilers/role.ts';
-import type { CustomKind } from '../../../../src/resources/kinds.ts';
+import type { CustomKind, Role } from '../../../../src/resources/kinds.ts';
 import { StoreError } from '../../../../src/store/resource-store.ts';
-import { policy, role, roleAssignment, statement } from '../../../builders/resources.ts';
+import { policy, role, roleAssignment, statement, withAnnotations } from '../../../builders/resources.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { FakeRecorder, FakeStore, metrics, silent } from '../fakes.ts';
 
@@ -40,6 +40,31 @@ describe('the mark of a deletion that a gateway did not finish', () => {
     await clock.advance(1_000);
     expect(store.get(kind, 'r')?.metadata.annotations).toEqual({ other: 'kept' });
     expect(store.get(kind, 'r')?.status?.conditions?.[0]?.type).toBe('Ready');
+  });
+
+  it.each([
+    ['Role', role('r'), '2025-12-31T00:00:00Z'],
+    ['Role', role('r'), '2026-01-02T00:00:00Z'],
+    ['Policy', policy('r'), '2025-12-31T00:00:00Z'],
+    ['Policy', policy('r'), '2026-01-02T00:00:00Z'],
+  ] as const)('stays on a %s for the same minute where the clock of a gateway differs', async (kind, object, at) => {
+    const annotations = { 'olapwarden.io/deleting': at };
+    const { store, clock } = await run({ ...object, metadata: { ...object.metadata, annotations } });
+    await clock.advance(59_000);
+    expect(store.get(kind, 'r')?.metadata.annotations).toEqual(annotations);
+    await clock.advance(1_000);
+    expect(store.get(kind, 'r')?.metadata.annotations).toEqual({});
+  });
+
+  it('has a minute of its own where another one was there before', async () => {
+    const marked = (at: string) => withAnnotations<Role>({ 'olapwarden.io/deleting': at });
+    const { store, clock } = await run(marked('2026-01-01T00:00:00Z')(role('r')));
+    await clock.advance(50_000);
+    await store.update('Role', marked('2026-01-01T00:00:50Z')(store.get('Role', 'r')!));
+    await clock.advance(59_000);
+    expect(store.get('Role', 'r')?.metadata.annotations).not.toEqual({});
+    await clock.advance(1_000);
+    expect(store.get('Role', 'r')?.metadata.annotations).toEqual({});
   });
 });
 

@@ -414,6 +414,22 @@ describe('a token created through REST', () => {
     expect(store.get('ServiceToken', 'job')).toBeUndefined();
   });
 
+  it.each(['2025-12-31T00:00:00Z', '2026-01-02T00:00:00Z'])(
+    'is given the same minute where the clock of the Kubernetes API is that of %s',
+    async (creationTimestamp) => {
+      const byRest = withMeta<ServiceToken>({
+        labels: { 'app.kubernetes.io/managed-by': 'olap-warden' },
+        annotations: { 'olapwarden.io/created-by': 'srn2:user#ada@example.com' },
+        creationTimestamp,
+      })(owner);
+      const { store, clock } = await run(byRest);
+      await clock.advance(59_000);
+      expect(store.get('ServiceToken', 'job')).toBeDefined();
+      await clock.advance(1_000);
+      expect(store.get('ServiceToken', 'job')).toBeUndefined();
+    },
+  );
+
   it('cannot be rotated, and records one Event', async () => {
     const { store, recorder, settle } = await run(hashed, assign('a', 'job'));
     await annotate(store, 'now');
