@@ -7,9 +7,7 @@ import {
   type Srn,
   type SrnPatternLevel,
 } from '../../src/access/policy/srn.ts';
-
-/** Maximum levels of a completed resource in the comparison. */
-const MAX_DEPTH = 4;
+import { MAX_DEPTH, placements } from './placements.ts';
 
 /** A statement as a Cedar policy over a context with the action and the levels of the resource. */
 export function toCedarPolicy(statement: Statement): string {
@@ -80,14 +78,4 @@ function resourceCondition(text: string): string {
 
 function levelCondition(level: SrnPatternLevel, place: number): string {
   return `${textCondition(`context.kind${place}`, level.kind.source)} && ${textCondition(`context.id${place}`, level.id.source)}`;
-}
-
-/** All ways to choose `count` places out of `available`, in order. */
-function placements(count: number, available: number, from = 0): number[][] {
-  if (count === 0) return [[]];
-  const all: number[][] = [];
-  for (let place = from; place < available; place++) {
-    for (const rest of placements(count - 1, available, place + 1)) all.push([place, ...rest]);
-  }
-  return all;
 }

@@ -12,9 +12,8 @@ import {
 import type { PolicySpec, Statement } from '../../src/resources/policy.ts';
 import { installed } from '../../tools/pinot/jvm.ts';
 import { median } from '../frame/measure.ts';
+import { MAX_DEPTH, placements } from './placements.ts';
 
-/** Levels of a completed resource that a pattern may skip before its last one. */
-const MAX_DEPTH = 4;
 const RUN_LIMIT_MS = 180_000;
 
 /** The action, and the levels of the resource counted from its last one: `kind0` and `id0` are the last level. */
@@ -93,7 +92,7 @@ function resourceConditions(text: string): string[][] {
   const { levels } = pattern.value;
   const last = levels.at(-1);
   if (last === undefined) return [[]];
-  return placements(levels.length - 1, 1).map((places) =>
+  return placements(levels.length - 1, MAX_DEPTH, 1).map((places) =>
     [...levels.slice(0, -1).toReversed(), last].flatMap((level, index) =>
       levelConditions(level, index === levels.length - 1 ? 0 : (places[index] as number)),
     ),
@@ -123,13 +122,3 @@ function textCondition(name: string, pattern: string): string {
 
 const quoted = (text: string): string => JSON.stringify(text);
 const escaped = (pattern: string): string => pattern.replaceAll(/[?[\]{}\\,]/g, String.raw`\$&`);
-
-/** All ways to choose `count` places before the last level, in order. */
-function placements(count: number, from: number): number[][] {
-  if (count === 0) return [[]];
-  const all: number[][] = [];
-  for (let place = from; place < MAX_DEPTH; place++) {
-    for (const rest of placements(count - 1, place + 1)) all.push([place, ...rest]);
-  }
-  return all;
-}
