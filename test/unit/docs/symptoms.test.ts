@@ -20,8 +20,7 @@ const TESTS: readonly (readonly [symptom: string, test: string, text: string])[]
   ['try again in … s', 'test/unit/api/server/authentication.test.ts', ': try again in '],
   ['access cannot be decided', 'test/unit/api/server/authentication.test.ts', 'access cannot be decided now: '],
   ['the credential cannot be checked', 'test/unit/api/server/authentication.test.ts', 'cannot be checked now: '],
-  // Its text has no test: it needs an event loop that is blocked for longer than the start of a process.
-  ['the gateway is overloaded', 'test/unit/api/queries/data-plane/turns.test.ts', 'overloaded'],
+  ['the gateway is overloaded', 'test/unit/api/server/app.test.ts', 'the gateway is overloaded: try again'],
   ['is not running', 'test/unit/api/queries/three-gateways.test.ts', 'is not running; try again later'],
   ['the disk of the result store', 'test/unit/results/stores/file/file-io.test.ts', 'the result store is full'],
   ['the memory store uses', 'test/unit/results/stores/memory/memory-store.test.ts', 'the memory store uses'],

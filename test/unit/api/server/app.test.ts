@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { Type } from 'typebox';
 import type { FastifyInstance } from 'fastify';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../../src/platform/clock.ts';
 import type { Authenticator } from '../../../../src/access/authenticators/authenticator.ts';
 import { roleResource } from '../../../../src/access/policy/srn.ts';
@@ -342,5 +342,23 @@ describe('documents', () => {
     expect(page.body).toContain('POST /things');
     expect(page.body).not.toMatch(/<script|https?:\/\//);
     expect((await app.inject({ url: '/docs/style.css' })).statusCode).toBe(200);
+  });
+});
+
+describe('while the event loop is blocked', () => {
+  afterEach(() => void vi.restoreAllMocks());
+
+  it('requests get 503 and the time after which to try again; the start of a process is no overload', async () => {
+    const elapsed = vi.spyOn(systemClock, 'monotonic').mockReturnValue(0);
+    app = await start({ parts: { limits: { maxEventLoopDelayMs: 1 } } });
+    while (!app.isUnderPressure()) {
+      for (const end = Date.now() + 30; Date.now() < end;);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect((await app.inject({ url: '/open' })).statusCode).toBe(200);
+    elapsed.mockReturnValue(60_000);
+    const answer = await app.inject({ url: '/open' });
+    expect([answer.statusCode, answer.headers['retry-after']]).toEqual([503, '5']);
+    expect(answer.json()).toMatchObject({ message: 'the gateway is overloaded: try again in a few seconds' });
   });
 });
