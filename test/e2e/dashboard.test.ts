@@ -267,7 +267,8 @@ describe('health', () => {
     expect(await page.getByRole('searchbox', { name: 'Text' }).inputValue()).toBe(title);
     const body = page.locator('.check-body');
     await body.waitFor();
-    expect(await body.textContent()).toMatch(/Fails when.*What to do/s);
+    // The text of the check comes by a request of its own, after its findings.
+    await expect.poll(() => body.textContent()).toMatch(/Fails when.*What to do/s);
     await page.getByRole('searchbox', { name: 'Text' }).fill('');
     await page.getByRole('button', { name: /^All/ }).click();
     await page.getByLabel('Table', { exact: true }).fill('orders');
