@@ -1,13 +1,15 @@
 import { defineConfig } from 'vitest/config';
 import { TEST_LIMIT_MS, WAIT_LIMIT_MS } from './test/support/limits.ts';
+import { parallelFiles } from './test/support/parallel-files.ts';
 
 // Three projects: `unit` needs Node alone and takes about a minute; `integration` starts the real parts (kube-apiserver,
-// etcd, Pinot, object stores), one file at a time because the machine's memory is shared by them; `e2e` runs whole programs.
-// They run one after another, so that what measures time is not disturbed by another project.
+// etcd, Pinot, object stores); `e2e` runs whole programs. `unit` runs first, the others together.
 const parts = {
   setupFiles: ['src/platform/fetch.ts', 'test/support/watch-responses.ts'],
   globalSetup: ['test/support/global-setup.ts'],
-  fileParallelism: false,
+  // Each file that runs has its own parts.
+  maxWorkers: parallelFiles(),
+  sequence: { groupOrder: 1 },
 };
 
 const limits = {
@@ -49,7 +51,6 @@ export default defineConfig({
             'test/{security,faults,soak}/**/*.integration.test.ts',
           ],
           ...limits,
-          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -58,7 +59,6 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           ...limits,
-          sequence: { groupOrder: 2 },
         },
       },
     ],

@@ -50,15 +50,14 @@ function say(message: string): void {
   process.stderr.write(`${message}\n`);
 }
 
-/** Starts each part on the first request for it and keeps it until the run is over. */
+/** Starts each part of a worker on the first request for it, and keeps it until the run is over. */
 class PartsServer {
   readonly #started = new Map<string, Promise<Started<unknown>>>();
   readonly #server: Server;
 
   constructor() {
     this.#server = createServer((request, response) => {
-      const name = (request.url ?? '').slice(1);
-      this.#start(name).then(
+      this.#start((request.url ?? '').slice(1)).then(
         ({ description }) => response.end(JSON.stringify(description)),
         (error: unknown) => response.writeHead(500).end(String(error)),
       );
@@ -77,11 +76,13 @@ class PartsServer {
     for (const result of results) if (result.status === 'fulfilled') await result.value.stop();
   }
 
-  #start(name: string): Promise<Started<unknown>> {
+  /** @param key the name of a part and a worker, as `pinot/1` */
+  #start(key: string): Promise<Started<unknown>> {
+    const [name] = key.split('/');
     const starter = STARTERS[name as keyof SharedParts] as (() => Promise<Started<unknown>>) | undefined;
     if (starter === undefined) return Promise.reject(new Error(`there is no part \`${name}\``));
-    const running = this.#started.get(name) ?? starter();
-    this.#started.set(name, running);
+    const running = this.#started.get(key) ?? starter();
+    this.#started.set(key, running);
     return running;
   }
 }

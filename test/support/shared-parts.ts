@@ -12,14 +12,17 @@ export interface SharedParts {
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where the global set-up hands out the shared parts: `GET /<name>` starts one on the first call and describes it. */
+    /** Where the global set-up hands out the shared parts: `GET /<name>/<worker>` starts one on the first call and describes it. */
     sharedParts: string;
   }
 }
 
-/** Requests a part from the global set-up. Its start may take minutes on a new machine, so only the time-out of the test applies. */
+/**
+ * Requests a part from the global set-up. Files that run at the same time get different ones, because tests stop brokers and count calls.
+ * Its start may take minutes on a new machine, so only the time-out of the test applies.
+ */
 export async function sharedPart<K extends keyof SharedParts>(name: K): Promise<SharedParts[K]> {
-  const answer = await get(`${inject('sharedParts')}/${name}`);
+  const answer = await get(`${inject('sharedParts')}/${name}/${process.env['VITEST_POOL_ID']}`);
   if (answer.status !== 200) throw new Error(`the shared ${name} did not start: ${answer.body}`);
   return JSON.parse(answer.body) as SharedParts[K];
 }
