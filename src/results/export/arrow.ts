@@ -15,12 +15,12 @@ const END_BYTES = 8;
 /**
  * Rows as a stream of Arrow record batches. A type without an exact equivalent in Arrow is text, as the engine writes it. The end marker of the
  * stream shows that it is complete.
- * @param lines pieces of complete lines, each line a JSON array
+ * @param rows pieces of complete rows, each a JSON array with the comma after it
  * @throws {QueryError} bad-answer for a value that is not of the type of its column
  */
 export async function* arrowStream(
   { columnNames, columnDataTypes }: Columns,
-  lines: AsyncIterable<Uint8Array>,
+  rows: AsyncIterable<Uint8Array>,
 ): AsyncIterable<Uint8Array> {
   // Imported when first used, because it is large.
   const arrow = await import('apache-arrow');
@@ -29,7 +29,7 @@ export async function* arrowStream(
   const encoder = new BatchEncoder(arrow, new arrow.Schema(fields));
   const empty = encoder.stream({ numRows: 0, columns });
   yield empty.subarray(0, schemaBytes(empty));
-  for await (const batch of columnBatches(columns, lines)) {
+  for await (const batch of columnBatches(columns, rows)) {
     const stream = encoder.stream(batch);
     yield stream.subarray(schemaBytes(stream), stream.length - END_BYTES);
   }

@@ -10,6 +10,7 @@ import {
   OPEN_ARRAY,
   OPEN_OBJECT,
   QUOTE,
+  SPACE,
   textAt,
   textOf,
 } from './json-bytes.ts';
@@ -38,9 +39,9 @@ export function csvHeader(columnNames: readonly string[]): Buffer {
   return Buffer.from(columnNames.map(quoted).join(',') + LINE_END);
 }
 
-/** @param lines complete lines, each a JSON array, separated by a line feed */
-export function csvRows(lines: Uint8Array): CsvRows {
-  const converter = new Converter(lines);
+/** @param json complete rows, each a JSON array with the comma after it */
+export function csvRows(json: Uint8Array): CsvRows {
+  const converter = new Converter(json);
   const rows = converter.convert();
   return { bytes: converter.bytes(), rows };
 }
@@ -55,9 +56,9 @@ class Converter {
   #out: Buffer;
   #length = 0;
 
-  constructor(lines: Uint8Array) {
-    this.#in = lines;
-    this.#out = Buffer.allocUnsafeSlow(lines.length + (lines.length >> 2) + 1024);
+  constructor(json: Uint8Array) {
+    this.#in = json;
+    this.#out = Buffer.allocUnsafeSlow(json.length + (json.length >> 2) + 1024);
   }
 
   bytes(): Uint8Array {
@@ -68,15 +69,15 @@ class Converter {
   convert(): number {
     const bytes = this.#in;
     let rows = 0;
-    for (let at = 0; at < bytes.length; rows++) {
-      at = afterSpace(bytes, at);
+    for (let at = afterSpace(bytes, 0); at < bytes.length; rows++) {
       if (bytes[at] !== OPEN_ARRAY) throw new TypeError('the value is not an array');
       at = this.#row(at + 1);
       this.#reserve(2);
       this.#out[this.#length++] = CARRIAGE_RETURN;
       this.#out[this.#length++] = LINE_FEED;
       at = afterSpace(bytes, at);
-      if (at < bytes.length && bytes[at++] !== LINE_FEED) throw new TypeError('the array is not valid JSON');
+      if (at < bytes.length && bytes[at] !== COMMA) throw new TypeError('the array is not valid JSON');
+      at = afterSpace(bytes, at + 1);
     }
     return rows;
   }
@@ -155,7 +156,8 @@ class Converter {
     out[length++] = QUOTE;
     for (let at = from; at < end; at++) {
       const byte = bytes[at] as number;
-      out[length++] = byte;
+      // Line breaks outside of strings are white space, in strings JSON has none.
+      out[length++] = byte === LINE_FEED || byte === CARRIAGE_RETURN ? SPACE : byte;
       if (byte === QUOTE) out[length++] = QUOTE;
     }
     out[length++] = QUOTE;
@@ -176,6 +178,9 @@ class Converter {
 }
 
 function hasSpecial(bytes: Uint8Array, from: number, end: number): boolean {
-  for (let at = from; at < end; at++) if (bytes[at] === QUOTE || bytes[at] === COMMA) return true;
+  for (let at = from; at < end; at++) {
+    const byte = bytes[at] as number;
+    if (byte === QUOTE || byte === COMMA || byte < SPACE) return true;
+  }
   return false;
 }

@@ -6,10 +6,11 @@ import { type PageRequest, rowRange, rowsOf } from '../page.ts';
 import type { ResultReader } from '../result-store.ts';
 import { arrowStream } from './arrow.ts';
 import type { Columns } from './columns/batches.ts';
+import { completeRows } from './complete-rows.ts';
 import { csvHeader, csvRows } from './csv.ts';
 import { CsvLayout } from './csv-layout.ts';
 import type { ExportFormat } from './format.ts';
-import { completeLines, jsonLines, MAX_SPACE_BYTES } from './json-lines.ts';
+import { jsonLines, MAX_SPACE_BYTES } from './json-lines.ts';
 import { parquetStream } from './parquet/parquet.ts';
 
 /** Rows of a result, ready to be sent. */
@@ -58,19 +59,18 @@ export function convertRows(
   columns: Columns,
   rows: AsyncIterable<Uint8Array>,
 ): AsyncIterable<Uint8Array> {
-  const lines = jsonLines(rows);
   const convert = CONVERTERS[format];
-  return inTurns(convert === undefined ? ended(lines) : convert(columns, completeLines(lines)));
+  return inTurns(convert === undefined ? ended(jsonLines(rows)) : convert(columns, completeRows(rows)));
 }
 
-/** Formats other than JSON lines, from pieces of complete lines. */
+/** Formats other than JSON lines, from pieces of complete rows. */
 const CONVERTERS: Readonly<
-  Partial<Record<ExportFormat, (columns: Columns, lines: AsyncIterable<Buffer>) => AsyncIterable<Uint8Array>>>
+  Partial<Record<ExportFormat, (columns: Columns, rows: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>>>
 > = { arrow: arrowStream, csv: csvOf, parquet: parquetStream };
 
-async function* csvOf({ columnNames }: Columns, lines: AsyncIterable<Buffer>): AsyncIterable<Uint8Array> {
+async function* csvOf({ columnNames }: Columns, rows: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   yield csvHeader(columnNames);
-  for await (const batch of lines) yield csvRows(batch).bytes;
+  for await (const batch of rows) yield csvRows(batch).bytes;
 }
 
 /** Ends the last line, too. */
@@ -123,8 +123,7 @@ function csvExport(
     const start = layout.before(byte);
     let { rows, bytes: at } = start;
     const range = await rowRange(indexed, { offset: offset + rows, numRows: numRows - rows }, signal);
-    const lines = completeLines(jsonLines(streamRows(indexed, range.from, range.to, signal)));
-    for await (const batch of lines) {
+    for await (const batch of completeRows(streamRows(indexed, range.from, range.to, signal))) {
       const { bytes, rows: converted } = csvRows(batch);
       yield { bytes, at };
       rows += converted;

@@ -9,12 +9,12 @@ export const CLOSE_ARRAY = 0x5d;
 export const LETTER_N = 0x6e;
 export const OPEN_OBJECT = 0x7b;
 export const CLOSE_OBJECT = 0x7d;
-const TAB = 0x09;
 
-/** Offset of the first byte that is not white space; a line feed ends a row. */
+/** Offset of the first byte that is not white space. */
 export function afterSpace(bytes: Uint8Array, from: number): number {
   let at = from;
-  while (bytes[at] === SPACE || bytes[at] === TAB) at++;
+  // JSON has no other bytes up to the space outside of strings.
+  while ((bytes[at] as number) <= SPACE) at++;
   return at;
 }
 

@@ -1,4 +1,4 @@
-import { damaged, QueryError } from '../errors.ts';
+import { damaged } from '../errors.ts';
 import { ROW_KERNEL } from '../scanner/kernel.ts';
 
 const TAB = 0x09;
@@ -64,41 +64,4 @@ function replaceLineBreaks(bytes: Buffer): void {
   for (const byte of [LINE_FEED, CARRIAGE_RETURN]) {
     for (let at = bytes.indexOf(byte); at >= 0; at = bytes.indexOf(byte, at + 1)) bytes[at] = SPACE;
   }
-}
-
-/** A row is held whole and converted at once. Larger ones would take the memory of the gateway, and the time of its event loop. */
-const MAX_LINE_BYTES = 8 * 1024 * 1024;
-
-/**
- * Splits JSON lines into pieces of complete lines, each without its last line feed. Only a line that two pieces contain is copied.
- * @param lines from `jsonLines`
- * @throws {QueryError} bad-answer for a line of more than MAX_LINE_BYTES
- */
-export async function* completeLines(lines: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-  /** The beginning of a row whose end has not arrived. */
-  let rest: Buffer[] = [];
-  let restBytes = 0;
-  for await (const bytes of lines) {
-    const first = bytes.indexOf(LINE_FEED);
-    restBytes += first < 0 ? bytes.length : first;
-    if (restBytes > MAX_LINE_BYTES) throw tooLong();
-    if (first < 0) {
-      rest.push(bytes);
-      continue;
-    }
-    const last = bytes.lastIndexOf(LINE_FEED);
-    yield Buffer.concat([...rest, bytes.subarray(0, first)]);
-    if (first < last) yield bytes.subarray(first + 1, last);
-    rest = [bytes.subarray(last + 1)];
-    restBytes = bytes.length - last - 1;
-  }
-  const last = Buffer.concat(rest);
-  if (last.length > 0) yield last;
-}
-
-function tooLong(): QueryError {
-  return new QueryError(
-    'bad-answer',
-    `the result has a row of more than ${MAX_LINE_BYTES} bytes, which can be read only as JSON lines (\`format=jsonl\`) or in pages`,
-  );
 }

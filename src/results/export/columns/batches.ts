@@ -1,6 +1,6 @@
 import { QueryError } from '../../errors.ts';
 import { afterSpace, afterValue, CLOSE_ARRAY, COMMA, OPEN_ARRAY } from '../json-bytes.ts';
-import type { Column } from './column.ts';
+import { type AnyColumn, appendValue } from './append.ts';
 import { Float32Column, Float64Column, Int32Column, Int64Column } from './numbers.ts';
 import { BooleanColumn, BytesColumn, ListColumn, TextColumn } from './texts.ts';
 
@@ -13,21 +13,20 @@ export interface Columns {
 /** Rows as columns. They are valid until the next batch is read. */
 export interface ColumnBatch {
   readonly numRows: number;
-  readonly columns: readonly Column[];
+  readonly columns: readonly AnyColumn[];
 }
 
 /** Bytes of rows in one batch. */
 const BATCH_BYTES = 1024 * 1024;
-const LINE_FEED = 0x0a;
 const ARRAY = '_ARRAY';
 
 /** A column for values of a type of the engine. A type without an exact equivalent is text, as the engine writes it. */
-export function createColumn(type: string): Column {
+export function createColumn(type: string): AnyColumn {
   return type.endsWith(ARRAY) ? new ListColumn(createItems(type.slice(0, -ARRAY.length))) : createItems(type);
 }
 
 /** A column for single values. The engine has no lists of lists: those would be texts. */
-function createItems(type: string): Column {
+function createItems(type: string): AnyColumn {
   switch (type) {
     case 'INT':
       return new Int32Column();
@@ -48,17 +47,17 @@ function createItems(type: string): Column {
 
 /**
  * Reads rows into columns, in batches of about 1 MB of rows. Values are read from their bytes: no value becomes a JavaScript object on the way.
- * @param lines pieces of complete lines, each line a JSON array
+ * @param rows pieces of complete rows, each a JSON array with the comma after it
  * @throws {QueryError} bad-answer for a value that is not of the type of its column
  */
 export async function* columnBatches(
-  columns: readonly Column[],
-  lines: AsyncIterable<Uint8Array>,
+  columns: readonly AnyColumn[],
+  rows: AsyncIterable<Uint8Array>,
 ): AsyncIterable<ColumnBatch> {
   const reader = new RowReader(columns);
   /** Bytes of the rows of the batch. */
   let filled = 0;
-  for await (const bytes of lines) {
+  for await (const bytes of rows) {
     for (let at = 0; at < bytes.length;) {
       const end = reader.read(bytes, at, BATCH_BYTES - filled);
       filled += end - at;
@@ -73,12 +72,12 @@ export async function* columnBatches(
 }
 
 class RowReader {
-  readonly #columns: readonly Column[];
+  readonly #columns: readonly AnyColumn[];
   #numRows = 0;
   /** Number of the first row of the batch. */
   #first = 0;
 
-  constructor(columns: readonly Column[]) {
+  constructor(columns: readonly AnyColumn[]) {
     this.#columns = columns;
   }
 
@@ -97,10 +96,11 @@ class RowReader {
     let at = from;
     do {
       at = this.#row(bytes, at);
+      this.#numRows++;
       // Reading after the end of the bytes makes all reads slower.
       if (at < bytes.length) at = afterSpace(bytes, at);
-      this.#numRows++;
-      if (at < bytes.length && bytes[at++] !== LINE_FEED) throw this.#wrong('is not a JSON array');
+      if (at < bytes.length && bytes[at++] !== COMMA) throw this.#wrong('is not a JSON array');
+      if (at < bytes.length) at = afterSpace(bytes, at);
     } while (at < bytes.length && at - from < length);
     return at;
   }
@@ -123,7 +123,7 @@ class RowReader {
 
   #append(i: number, bytes: Uint8Array, at: number): number {
     try {
-      return (this.#columns[i] as Column).append(bytes, at);
+      return appendValue(this.#columns[i] as AnyColumn, bytes, at);
     } catch (error) {
       throw this.#wrong(`has a value in column ${i} that is not of its type`, error);
     }

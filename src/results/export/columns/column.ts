@@ -1,5 +1,3 @@
-import { LETTER_N } from '../json-bytes.ts';
-
 /** Small, because a result may have thousands of columns; a multiple of 8. */
 const FIRST_CAPACITY = 64;
 const LETTER_U = 0x75;
@@ -15,20 +13,27 @@ export abstract class Column {
   #capacity = FIRST_CAPACITY;
 
   /**
-   * Appends a value or null.
+   * Appends a value other than null.
    * @param at the first byte of JSON of a value
    * @returns the offset after the value
    * @throws {Error} if the type cannot represent the value exactly
    */
-  append(bytes: Uint8Array, at: number): number {
-    if (this.length === this.#capacity) this.#grow();
-    const i = this.length++;
-    if (bytes[at] !== LETTER_N) return this.set(i, bytes, at);
+  abstract append(bytes: Uint8Array, at: number): number;
+
+  /** Appends `null`, or throws for another value with its first letter. */
+  appendNull(bytes: Uint8Array, at: number): number {
+    const i = this.next();
     if (bytes[at + 1] !== LETTER_U || bytes[at + 2] !== LETTER_L || bytes[at + 3] !== LETTER_L) throw notOfType();
     this.nullCount++;
     this.validity[i >> 3] = (this.validity[i >> 3] as number) & ~(1 << (i & 7));
     this.setNull(i);
     return at + 4;
+  }
+
+  /** Makes room for one more value. @returns its number */
+  protected next(): number {
+    if (this.length === this.#capacity) this.#grow();
+    return this.length++;
   }
 
   isNull(i: number): boolean {
@@ -50,8 +55,6 @@ export abstract class Column {
     this.reserve(this.#capacity);
   }
 
-  /** Sets value `i`, the last one. @returns the offset after the value */
-  protected abstract set(i: number, bytes: Uint8Array, at: number): number;
   /** Value `i` is null. */
   protected setNull(_i: number): void {}
   /** Makes room for `capacity` values. */

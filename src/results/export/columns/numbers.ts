@@ -17,9 +17,11 @@ const NO_NUMBERS: ReadonlySet<string> = new Set(['NaN', 'Infinity', '-Infinity']
 const NUMERAL = /^-?\d[\d.eE+-]*$/;
 
 export class Int32Column extends Column {
+  readonly kind = 'int32';
   values = firstOf((length) => new Int32Array(length));
 
-  protected set(i: number, bytes: Uint8Array, at: number): number {
+  append(bytes: Uint8Array, at: number): number {
+    const i = this.next();
     const start = bytes[at] === MINUS ? at + 1 : at;
     const end = afterDigits(bytes, start);
     if (end === start || end - start > LOW_DIGITS || !endsAt(bytes, end)) return this.#setText(i, bytes, at);
@@ -42,11 +44,13 @@ export class Int32Column extends Column {
 }
 
 export class Int64Column extends Column {
+  readonly kind = 'int64';
   values = firstOf((length) => new BigInt64Array(length));
   /** The low word of each value, then its high word, as all platforms that Node supports keep them. */
   #words = new Int32Array(this.values.buffer);
 
-  protected set(i: number, bytes: Uint8Array, at: number): number {
+  append(bytes: Uint8Array, at: number): number {
+    const i = this.next();
     const start = bytes[at] === MINUS ? at + 1 : at;
     const end = afterDigits(bytes, start);
     if (end === start || end - start > UINT64_DIGITS || !endsAt(bytes, end)) return this.#setText(i, bytes, at);
@@ -93,9 +97,11 @@ export class Int64Column extends Column {
 }
 
 export class Float32Column extends Column {
+  readonly kind = 'float32';
   values = firstOf((length) => new Float32Array(length));
 
-  protected set(i: number, bytes: Uint8Array, at: number): number {
+  append(bytes: Uint8Array, at: number): number {
+    const i = this.next();
     const end = endOfShortNumber(bytes, at);
     this.values[i] = end > 0 ? shortNumber(bytes, at, end) : floatOf(bytes, at);
     return end > 0 ? end : afterValue(bytes, at);
@@ -107,9 +113,11 @@ export class Float32Column extends Column {
 }
 
 export class Float64Column extends Column {
+  readonly kind = 'float64';
   values = firstOf((length) => new Float64Array(length));
 
-  protected set(i: number, bytes: Uint8Array, at: number): number {
+  append(bytes: Uint8Array, at: number): number {
+    const i = this.next();
     const end = endOfShortNumber(bytes, at);
     this.values[i] = end > 0 ? shortNumber(bytes, at, end) : floatOf(bytes, at);
     return end > 0 ? end : afterValue(bytes, at);

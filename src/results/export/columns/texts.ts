@@ -10,6 +10,7 @@ import {
   textAt,
   textOf,
 } from '../json-bytes.ts';
+import { type AnyColumn, appendValue } from './append.ts';
 import { Column, firstOf, grown, notOfType } from './column.ts';
 
 /** A loop is faster than a call for the few bytes of most values. */
@@ -53,7 +54,9 @@ abstract class BufferColumn extends Column {
 
 /** Texts; values of other types as they are written in JSON. */
 export class TextColumn extends BufferColumn {
-  protected set(i: number, bytes: Uint8Array, at: number): number {
+  readonly kind = 'text';
+  append(bytes: Uint8Array, at: number): number {
+    const i = this.next();
     if (bytes[at] !== QUOTE) {
       const end = afterValue(bytes, at);
       this.#copy(i, bytes, at, end);
@@ -126,7 +129,9 @@ export class TextColumn extends BufferColumn {
 
 /** Bytes, which the engine writes in hexadecimal digits. */
 export class BytesColumn extends BufferColumn {
-  protected set(i: number, bytes: Uint8Array, at: number): number {
+  readonly kind = 'bytes';
+  append(bytes: Uint8Array, at: number): number {
+    const i = this.next();
     const end = afterValue(bytes, at);
     const text = textOf(textAt(bytes, at, end));
     if (!HEX.test(text)) throw notOfType();
@@ -137,10 +142,12 @@ export class BytesColumn extends BufferColumn {
 }
 
 export class BooleanColumn extends Column {
+  readonly kind = 'boolean';
   /** A bit for each value, the lowest one first. */
   bits = firstOf((length) => new Uint8Array(length >> 3));
 
-  protected set(i: number, bytes: Uint8Array, at: number): number {
+  append(bytes: Uint8Array, at: number): number {
+    const i = this.next();
     const first = bytes[at];
     const end = afterValue(bytes, at);
     // JSON has no other literals with these letters.
@@ -166,20 +173,22 @@ function booleanOf(text: string): boolean {
 
 /** Values of a multi-value column. */
 export class ListColumn extends Column {
-  readonly items: Column;
+  readonly kind = 'list';
+  readonly items: AnyColumn;
   /** The first item of each list, and the end of the last one. */
   offsets = firstOf((length) => new Int32Array(length + 1));
 
-  constructor(items: Column) {
+  constructor(items: AnyColumn) {
     super();
     this.items = items;
   }
 
-  protected set(i: number, bytes: Uint8Array, from: number): number {
+  append(bytes: Uint8Array, from: number): number {
+    const i = this.next();
     if (bytes[from] !== OPEN_ARRAY) throw notOfType();
     let at = afterSpace(bytes, from + 1);
     while (bytes[at] !== CLOSE_ARRAY) {
-      at = afterSpace(bytes, this.items.append(bytes, at));
+      at = afterSpace(bytes, appendValue(this.items, bytes, at));
       if (bytes[at] === COMMA) at = afterSpace(bytes, at + 1);
       else if (bytes[at] !== CLOSE_ARRAY) throw notOfType();
     }

@@ -19,12 +19,12 @@ const LENGTH_BYTES = 4;
 /**
  * Rows as a Parquet file: row groups of bounded size, whose columns have a page for each batch of rows, compressed with zstd. A type without an exact
  * equivalent is text, as the engine writes it. The metadata at the end of the file shows that it is complete.
- * @param lines pieces of complete lines, each line a JSON array
+ * @param rows pieces of complete rows, each a JSON array with the comma after it
  * @throws {QueryError} bad-answer for a value that is not of the type of its column
  */
 export async function* parquetStream(
   { columnNames, columnDataTypes }: Columns,
-  lines: AsyncIterable<Uint8Array>,
+  rows: AsyncIterable<Uint8Array>,
 ): AsyncIterable<Uint8Array> {
   const columns = columnDataTypes.map(createColumn);
   const named = columns.map((column, i) => [columnNames[i] ?? '', column] as const);
@@ -33,7 +33,7 @@ export async function* parquetStream(
   let offset = MAGIC.length;
   yield MAGIC;
   let group = new RowGroup(named);
-  for await (const batch of columnBatches(columns, lines)) {
+  for await (const batch of columnBatches(columns, rows)) {
     await group.add(batch);
     numRows += batch.numRows;
     if (!group.isFull) continue;

@@ -32,7 +32,7 @@ async function read(pieces: readonly (readonly string[])[], type = 'STRING'): Pr
   return values(
     await table(
       [type],
-      pieces.map((rows) => rows.join('\n')),
+      pieces.map((rows) => rows.join(',')),
     ),
     0,
   );
@@ -88,7 +88,7 @@ describe('values in Arrow', () => {
         fc.integer({ min: 1, max: 5 }),
         async ([types, rows], isSpaced, perPiece) => {
           const texts = rows.map((row) => (isSpaced ? ` [ ${row.join(' ,\t')} ] ` : `[${row.join(',')}]`));
-          const pieces = texts.flatMap((_, i) => (i % perPiece === 0 ? [texts.slice(i, i + perPiece).join('\n')] : []));
+          const pieces = texts.flatMap((_, i) => (i % perPiece === 0 ? [texts.slice(i, i + perPiece).join(',')] : []));
           const found = await table(types, pieces);
           for (const [i, type] of types.entries()) {
             expect(values(found, i)).toEqual(rows.map((row) => columnValues(type, row[i] as string)));

@@ -57,7 +57,7 @@ describe('rows in CSV', () => {
             const values = row.map((one) => JSON.stringify(one));
             return spaced ? ` [ ${values.join(' , ')}\t] ` : `[${values.join(',')}]`;
           });
-          const { bytes, rows: count } = csvRows(Buffer.from(texts.join('\n')));
+          const { bytes, rows: count } = csvRows(Buffer.from(texts.join(',')));
           expect(count).toBe(rows.length);
           expect(parsed(Buffer.from(bytes).toString())).toEqual(rows.map((row) => row.map(fieldOf)));
         },
@@ -67,7 +67,7 @@ describe('rows in CSV', () => {
   });
 
   it('keep the spelling of numbers and the bytes of texts', () => {
-    const { bytes } = csvRows(Buffer.from('[9007199254740993,-0.10,1E+40,"a,b","",null,"\\u00e9\\"",[1,"x"]]\n[]'));
+    const { bytes } = csvRows(Buffer.from('[9007199254740993,-0.10,1E+40,"a,b","",null,"\\u00e9\\"",[1,"x"]],[]'));
     expect(Buffer.from(bytes).toString()).toBe('9007199254740993,-0.10,1E+40,"a,b","",,"é""","[1,""x""]"\r\n\r\n');
     expect(csvHeader(['a', 'b,"c"']).toString()).toBe('a,"b,""c"""\r\n');
   });

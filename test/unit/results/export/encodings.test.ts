@@ -26,7 +26,7 @@ async function sizesOf(...lines: readonly string[]): Promise<number[]> {
 it('rows are read in batches, none of which is empty', async () => {
   expect(await sizesOf()).toEqual([]);
   expect(await sizesOf('')).toEqual([]);
-  expect(await sizesOf('[1]\n[2]', '[3]')).toEqual([3]);
+  expect(await sizesOf('[1],[2]', '[3]')).toEqual([3]);
 });
 
 it.each([
