@@ -22,6 +22,7 @@ import { ReplayEngine } from '../../support/replay-engine.ts';
 import { SlowCluster } from '../../support/slow-cluster.ts';
 import { MemoryStore } from '../access/memory-store.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
+import { StoreError } from '../../../src/store/resource-store.ts';
 
 /** A cluster in which every check passes, except for faults of the tables. */
 const cluster = (tables: readonly TableSnapshot[] = []): ClusterSnapshot => snapshot(tables, { instances: readOk([]) });
@@ -105,6 +106,26 @@ describe('the health task', () => {
     expect(report()?.status).toMatchObject({ pass: CATALOGUE.length, fail: 0 });
     expect(runningId(report()?.status)).toBeUndefined();
     expect(ends).toEqual(['success']);
+  });
+
+  it('logs that the report cannot be created, and tries again; a report that another process created is no error', async () => {
+    const lines: string[] = [];
+    const log = pino({ level: 'error' }, { write: (line) => void lines.push(line) });
+    const codes = ['unavailable', 'already-exists'] as const;
+    let at = 0;
+    store.beforeWrite = (verb) => {
+      const code = verb === 'create' ? codes[at++] : undefined;
+      if (code !== undefined) throw new StoreError(code, `the API server says ${code}`);
+    };
+    start({ log });
+    await settle();
+    expect(lines.map((line) => (JSON.parse(line) as { err: { message: string } }).err.message)).toEqual([
+      'the API server says unavailable',
+    ]);
+    await pass(10_000);
+    expect(at).toBe(3);
+    expect(lines).toHaveLength(1);
+    expect(report()).toBeDefined();
   });
 
   it('reads only what has changed in periodic runs, and everything in runs on demand', async () => {

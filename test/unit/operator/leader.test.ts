@@ -124,6 +124,18 @@ describe('two candidates', () => {
     await first.elector.stop();
   });
 
+  it('the second waits for as long as the lease of the first says, where that is longer than its own', async () => {
+    const [clock, leases] = [new FakeClock(), new FakeLeases()];
+    const times = { acquiredAt: clock.now(), renewedAt: clock.now(), transitions: 0 };
+    leases.record = { resourceVersion: 'foreign', holder: 'another version', durationSeconds: 40, ...times };
+    const { elector } = candidate('b', leases, clock);
+    await clock.advance(39_900);
+    expect(elector.isLeader()).toBe(false);
+    await clock.advance(3000);
+    expect(elector.isLeader()).toBe(true);
+    await elector.stop();
+  });
+
   it('one that was paused longer than its lease is not leader before its timers fire', async () => {
     const [clock, leases] = [new FakeClock(), new FakeLeases()];
     const { elector } = candidate('a', leases, clock);
