@@ -48,6 +48,7 @@ export class QueryRuns {
   readonly #metrics: QueryMetrics;
   readonly #stopPeriodic: readonly (() => Promise<void>)[];
   #isClosing = false;
+  #willStart = false;
   #aliveSince: Promise<void> | undefined;
 
   constructor(options: QueryRunsOptions) {
@@ -184,16 +185,27 @@ export class QueryRuns {
         ? undefined
         : nextToStart(this.#active.values(), this.#options.settings().async.maxRunning);
       if (run === undefined) break;
-      this.#start(run);
+      if (run.query.isAllowed()) this.#start(run);
+      else this.#endRevoked();
     }
     this.#count();
   }
 
+  /** Thousands of queries may end at once: the next ones are searched once for all of them, and not within the end of one. */
+  #startSoon(): void {
+    if (this.#willStart) return;
+    this.#willStart = true;
+    queueMicrotask(() => {
+      this.#willStart = false;
+      this.#startNext();
+    });
+  }
+
+  #endRevoked(): void {
+    for (const run of this.#active.values()) if (!run.query.isAllowed()) run.stop(REVOKED);
+  }
+
   #start(run: Run): void {
-    if (!run.query.isAllowed()) {
-      run.stop(REVOKED);
-      return;
-    }
     void run.start().catch((error: unknown) => {
       run.endWithout({ status: 500, message: 'internal error; the log of the gateway has details' });
       this.#report(`the asynchronous query ${run.requestId} failed`, error);
@@ -209,7 +221,7 @@ export class QueryRuns {
     this.#metrics.asyncEnded(run.status.state);
     if (run.status.state === 'done') this.#track(this.#notes.remove(requestId));
     else this.#keep(run);
-    this.#startNext();
+    this.#startSoon();
   }
 
   #keep(run: Run): void {
@@ -249,7 +261,7 @@ export class QueryRuns {
   }
 
   async #beat(): Promise<void> {
-    for (const run of this.#active.values()) if (!run.query.isAllowed()) run.stop(REVOKED);
+    this.#endRevoked();
     this.#forgetOld();
     if (this.#options.store.local || this.#active.size === 0) {
       this.#aliveSince = undefined;

@@ -97,10 +97,15 @@ describe('asynchronous queries of gateways', () => {
       clock,
       onProblem: (message) => problems.push(message),
     });
-  const runsOf = (store: ResultStore, gatewayId: string, instance: string): QueryRuns => {
+  const runsOf = (
+    store: ResultStore,
+    gatewayId: string,
+    instance: string,
+    settings = DEFAULT_PAGINATION_SETTINGS,
+  ): QueryRuns => {
     const runs = new QueryRuns({
       store,
-      settings: () => DEFAULT_PAGINATION_SETTINGS,
+      settings: () => settings,
       gatewayId,
       clock,
       instance,
@@ -244,22 +249,28 @@ describe('asynchronous queries of gateways', () => {
     expect(others.map(({ state }) => state)).toEqual(['running', 'running']);
   });
 
-  it('lose their caller and show that they run while requests for their cancellation cannot be read', async () => {
-    const store = shared('gateway-0');
-    const one = runsOf(store, 'gateway-0', 'a');
-    const two = runsOf(shared('gateway-1'), 'gateway-1', 'b');
-    const [kept, revoked] = [new HeldQuery(), new HeldQuery()];
-    const { requestId } = await one.submit(kept);
-    const { requestId: revokedId } = await one.submit(revoked);
-    // A store that accepts this call and does not answer it until the client gives up.
-    store.notes.get = (_id, _kind, signal) =>
-      new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason as Error), { once: true }));
-    for (let at = 0; at < 20; at++) await clock.advance(BEAT_MS);
-    revoked.allowed = false;
-    for (let at = 0; at < 4; at++) await clock.advance(BEAT_MS);
-    expect(await two.find(requestId, SIGNAL)).toMatchObject({ state: 'running' });
-    expect(await two.find(revokedId, SIGNAL)).toMatchObject({ state: 'failed', error: { status: 403 } });
-  });
+  it.each(['while they wait', 'when a place is free'])(
+    'of a caller without rights end together, thousands of them: %s',
+    async (when) => {
+      const count = 1_500;
+      const async = { ...DEFAULT_PAGINATION_SETTINGS.async, maxPerCaller: count, maxInAll: count + 1, maxRunning: 2 };
+      const store = local();
+      // Files would take the time of the test.
+      Object.assign(store, { notes: shared('gateway-0').notes });
+      const runs = runsOf(store, 'gateway-0', 'a', { ...DEFAULT_PAGINATION_SETTINGS, async });
+      const other = new HeldQuery('bob');
+      const queries = Array.from({ length: count }, () => new HeldQuery());
+      for (const query of queries) await runs.submit(query);
+      await runs.submit(other);
+      for (const query of queries) query.allowed = false;
+      if (when === 'while they wait') await clock.advance(BEAT_MS);
+      else queries.find(({ run }) => run !== undefined)!.end({ kind: 'failed', status: 500, message: 'x' });
+      await settle();
+      expect(queries.every(({ ended }) => ended === 1)).toBe(true);
+      expect(problems).toEqual([]);
+      expect([other.ended, other.run === undefined]).toEqual([0, false]);
+    },
+  );
 
   it('leave no notes for ever', async () => {
     const store = local();
