@@ -62,6 +62,26 @@ ensure() {
   echo "$folder"
 }
 
+# apt ARGUMENT…: runs apt-get, and again after an update where the lists of packages are missing or old. One at a time, because tests that run side by
+# side install their parts.
+apt() {
+  need flock 'it is part of util-linux; parts are built on Linux only'
+  mkdir -p "$cache"
+  (
+    flock 8
+    export DEBIAN_FRONTEND=noninteractive
+    local options=(-qq -o DPkg::Lock::Timeout=300)
+    apt-get "${options[@]}" "$@" || { apt-get "${options[@]}" update && apt-get "${options[@]}" "$@"; }
+  ) 8>"$cache/apt.lock" >&2
+}
+
+# unpack_debian PACKAGE: its files in `unpacked`; nothing is installed, so that no service is started.
+unpack_debian() {
+  apt -o APT::Sandbox::User=root download "$1" || die "apt-get has no package $1; run \`apt-get update\` as root"
+  dpkg-deb -x "$1"_*.deb unpacked
+  rm "$1"_*.deb
+}
+
 # Node's binaries are npm packages, one per platform, with the checksums of node-packages.txt. No install script runs.
 build_node() {
   local advice='install Node 18 or newer with npm (https://nodejs.org/)' arch version
@@ -162,8 +182,7 @@ need_node_commands() {
   [ "$(id -u)" = 0 ] || die "a node requires $wanted: install them, or run this as root on Debian or Ubuntu"
   command -v apt-get >/dev/null || die "a node requires $wanted, and there is no \`apt-get\`: install them by hand"
   say "installing $wanted"
-  { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${missing[@]}"; } >&2 \
-    || die "\`apt-get\` failed to install $wanted; see its message above"
+  apt install -y --no-install-recommends "${missing[@]}" || die "\`apt-get\` failed to install $wanted; see its message above"
 }
 
 build_kind() {
@@ -251,16 +270,15 @@ build_sample() {
   "$node/bin/node" "$here/pinot/build-sample.ts" "$1"
 }
 
-# Prometheus and promtool from the Debian package, unpacked and not installed, so that no service is started.
+# Prometheus and promtool from the Debian package.
 build_prometheus() {
   need apt-get 'install Prometheus and promtool 2.42 or newer (https://prometheus.io) in the PATH'
   say 'fetching Prometheus'
   (
     cd "$1"
-    apt-get download -qq prometheus 2>/dev/null || { apt-get update -qq && apt-get download -qq prometheus; } || die 'apt-get has no package prometheus; run `apt-get update` as root'
-    dpkg-deb -x prometheus_*.deb unpacked
+    unpack_debian prometheus
     mv unpacked/usr/bin/prometheus unpacked/usr/bin/promtool .
-    rm -rf unpacked prometheus_*.deb
+    rm -rf unpacked
   )
 }
 
@@ -269,8 +287,7 @@ build_alertmanager() {
   say 'fetching Alertmanager'
   (
     cd "$1"
-    apt-get download -qq prometheus-alertmanager 2>/dev/null || { apt-get update -qq && apt-get download -qq prometheus-alertmanager; } || die 'apt-get has no package prometheus-alertmanager; run `apt-get update` as root'
-    dpkg-deb -x prometheus-alertmanager_*.deb unpacked
+    unpack_debian prometheus-alertmanager
     mv unpacked/usr/bin/prometheus-alertmanager unpacked/usr/share .
     # Debian's build reads its templates from /usr/share.
     cat >alertmanager <<'EOF'
@@ -281,7 +298,7 @@ root=
 exec unshare $root --mount sh -c 'mount --bind "$0/share" /usr/share && exec "$0/prometheus-alertmanager" "$@"' "$folder" "$@"
 EOF
     chmod +x alertmanager
-    rm -rf unpacked prometheus-alertmanager_*.deb
+    rm -rf unpacked
   )
 }
 
@@ -291,10 +308,9 @@ build_nginx() {
   say 'fetching nginx'
   (
     cd "$1"
-    apt-get download -qq nginx 2>/dev/null || { apt-get update -qq && apt-get download -qq nginx; } || die 'apt-get has no package nginx; run `apt-get update` as root'
-    dpkg-deb -x nginx_*.deb unpacked
+    unpack_debian nginx
     mv unpacked/usr/sbin/nginx .
-    rm -rf unpacked nginx_*.deb
+    rm -rf unpacked
     ./nginx -v
   )
 }
@@ -312,10 +328,9 @@ build_faketime() {
   say 'fetching libfaketime'
   (
     cd "$1"
-    apt-get download -qq libfaketime 2>/dev/null || { apt-get update -qq && apt-get download -qq libfaketime; } || die 'apt-get has no package libfaketime; run `apt-get update` as root'
-    dpkg-deb -x libfaketime_*.deb unpacked
+    unpack_debian libfaketime
     mv unpacked/usr/lib/*/faketime/libfaketime.so.1 .
-    rm -rf unpacked libfaketime_*.deb
+    rm -rf unpacked
   )
 }
 
@@ -334,7 +349,7 @@ find_browser() {
     die 'no Chromium found: install chromium or chromium-headless-shell, or set CHROMIUM to its path'
   fi
   say 'installing chromium-headless-shell (Debian)'
-  { apt-get install -y -qq chromium-headless-shell || { apt-get update -qq && apt-get install -y -qq chromium-headless-shell; }; } >&2 \
+  apt install -y chromium-headless-shell \
     || die 'apt-get has no package chromium-headless-shell: set CHROMIUM to the path of a Chromium'
   command -v chromium-headless-shell
 }

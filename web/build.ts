@@ -1,5 +1,6 @@
 // Builds the dashboard's static files into web/dist: `node web/build.ts`. The output is not committed.
-import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+// A gateway may serve the folder meanwhile: each file is replaced at once, the page after its assets, and the old assets go last.
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, gzip } from 'node:zlib';
@@ -7,12 +8,12 @@ import { build } from 'esbuild';
 
 const here = import.meta.dirname;
 const out = join(here, 'dist');
+const assets = join(out, 'assets');
 
-await rm(out, { recursive: true, force: true });
-await mkdir(join(out, 'assets'), { recursive: true });
 const result = await build({
   entryPoints: [join(here, 'src/main.tsx'), join(here, 'src/styles.css')],
-  outdir: join(out, 'assets'),
+  outdir: assets,
+  write: false,
   bundle: true,
   splitting: true,
   format: 'esm',
@@ -41,18 +42,26 @@ const preloads = Object.entries(result.metafile.outputs)
   .filter(({ kind }) => kind === 'import-statement')
   .map(({ path }) => `<link rel="modulepreload" href="/ui/assets/${basename(path)}" />`);
 const page = await readFile(join(here, 'index.html'), 'utf8');
-await writeFile(
-  join(out, 'index.html'),
-  page
-    .replace('@STYLE@', find(/^styles-.*\.css$/))
-    .replace('@SCRIPT@', main)
-    .replace('<!-- @PRELOADS@ -->', preloads.join('\n    ')),
-);
-await copyFile(join(here, 'icon.svg'), join(out, 'assets/icon.svg'));
-
+const files = new Map<string, Uint8Array>(result.outputFiles.map(({ path, contents }) => [basename(path), contents]));
+files.set('icon.svg', await readFile(join(here, 'icon.svg')));
 // Precompressed, so that the gateway does not compress at each request.
-for (const name of await readdir(join(out, 'assets'))) {
-  const content = await readFile(join(out, 'assets', name));
-  await writeFile(join(out, 'assets', `${name}.br`), await promisify(brotliCompress)(content));
-  await writeFile(join(out, 'assets', `${name}.gz`), await promisify(gzip)(content));
+for (const [name, content] of [...files]) {
+  files.set(`${name}.br`, await promisify(brotliCompress)(content));
+  files.set(`${name}.gz`, await promisify(gzip)(content));
+}
+
+await mkdir(assets, { recursive: true });
+for (const [name, content] of files) await replace(join(assets, name), content);
+const html = page
+  .replace('@STYLE@', find(/^styles-.*\.css$/))
+  .replace('@SCRIPT@', main)
+  .replace('<!-- @PRELOADS@ -->', preloads.join('\n    '));
+await replace(join(out, 'index.html'), html);
+for (const name of await readdir(assets)) if (!files.has(name)) await rm(join(assets, name), { force: true });
+
+async function replace(path: string, content: Uint8Array | string): Promise<void> {
+  // Beside the folder, which may be copied meanwhile.
+  const part = join(here, `dist.part-${process.pid}`);
+  await writeFile(part, content);
+  await rename(part, path);
 }
