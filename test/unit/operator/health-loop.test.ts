@@ -20,7 +20,9 @@ import { snapshot, table } from '../../builders/snapshot.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { ReplayEngine } from '../../support/replay-engine.ts';
 import { SlowCluster } from '../../support/slow-cluster.ts';
+import { StoreError } from '../../../src/store/resource-store.ts';
 import { MemoryStore } from '../access/memory-store.ts';
+import { loggedLines } from './fakes.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 
 /** A cluster in which every check passes, except for faults of the tables. */
@@ -105,6 +107,21 @@ describe('the health task', () => {
     expect(report()?.status).toMatchObject({ pass: CATALOGUE.length, fail: 0 });
     expect(runningId(report()?.status)).toBeUndefined();
     expect(ends).toEqual(['success']);
+  });
+
+  it('logs an error when it cannot create the report, but not when another process has created it', async () => {
+    const { log, lines } = loggedLines();
+    const codes: StoreError['code'][] = ['unavailable', 'already-exists'];
+    store.beforeWrite = (verb) => {
+      const code = verb === 'create' ? codes.shift() : undefined;
+      if (code !== undefined) throw new StoreError(code, 'not created');
+    };
+    start({ log });
+    await pass(60_000);
+    expect(codes).toEqual([]);
+    const errors = lines.filter(({ level }) => level === pino.levels.values['error']);
+    expect(errors).toMatchObject([{ msg: 'health task failed; retrying', err: { code: 'unavailable' } }]);
+    expect(report()?.status?.checks).toHaveLength(CATALOGUE.length);
   });
 
   it('reads only what has changed in periodic runs, and everything in runs on demand', async () => {
