@@ -118,7 +118,7 @@ export class HealthWebhook {
     const fires = new Set(firing.map(({ fingerprint }) => fingerprint));
     const resolved = [...known.values()].filter(({ fingerprint }) => !fires.has(fingerprint));
     const isNew = firing.some(({ fingerprint }) => !known.has(fingerprint));
-    const isRepeat = firing.length > 0 && now >= at + REPEAT_MS;
+    const isRepeat = now >= at + REPEAT_MS;
     if (!isNew && !isRepeat && resolved.length === 0) {
       return { firing, nextAt: Math.min(nextAt, firing.length === 0 ? nextAt : at + REPEAT_MS) };
     }

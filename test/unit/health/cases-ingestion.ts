@@ -186,7 +186,11 @@ cases('DATA_FRESHNESS_CHECK', [
     entities: ['t_OFFLINE'],
   },
   { name: 'a table that was filled within an hour', snapshot: receiving(1 / 24, 0.1, 48), message: 'not applicable' },
-  { name: 'a table with three segments at equal times', snapshot: receiving(2, 24, 36) },
+  {
+    name: 'a table with three segments at equal times',
+    snapshot: receiving(2, 24, 36),
+    message: 'every table that receives segments regularly',
+  },
   { name: 'a table with two segments', snapshot: receiving(1, 24, 24), message: 'not applicable' },
   { name: 'silent for longer than it was filled', snapshot: receiving(10, 24, 11 * 24), message: 'not applicable' },
   { name: 'a REFRESH table', snapshot: receiving(30, 1, 100, { isRefresh: true }), message: 'not applicable' },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Leases } from '../../../src/kubernetes/leases.ts';
-import { LeaderElector } from '../../../src/operator/leader.ts';
+import { DEFAULT_TIMES, LeaderElector, type LeaderTimes } from '../../../src/operator/leader.ts';
 import { FakeLeases } from './fake-leases.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { silent } from './fakes.ts';
@@ -12,13 +12,19 @@ interface Candidate {
   readonly terms: { began: number; ended: number };
 }
 
-function candidate(identity: string, leases: Leases, clock: FakeClock, work?: Promise<void>): Candidate {
+function candidate(
+  identity: string,
+  leases: Leases,
+  clock: FakeClock,
+  { work, times = DEFAULT_TIMES }: { work?: Promise<void>; times?: LeaderTimes } = {},
+): Candidate {
   const terms = { began: 0, ended: 0 };
   const elector = new LeaderElector({
     leases,
     identity,
     clock,
     log: silent,
+    times,
     async lead(signal) {
       terms.began++;
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
@@ -100,7 +106,7 @@ describe('two candidates', () => {
     const [clock, leases] = [new FakeClock(), new FakeLeases()];
     let finish = (): void => {};
     const work = new Promise<void>((resolve) => (finish = resolve));
-    const { elector } = candidate('a', leases, clock, work);
+    const { elector } = candidate('a', leases, clock, { work });
     await settle();
     const stopped = elector.stop();
     await clock.advance(1000);
@@ -134,6 +140,21 @@ describe('two candidates', () => {
     await clock.advance(3000);
     expect(elector.isLeader()).toBe(true);
     await elector.stop();
+  });
+
+  it('the second takes the lease in the millisecond in which it ends', async () => {
+    const [leases, clock] = [new FakeLeases(), new FakeClock()];
+    const first = candidate('a', leases, new FakeClock());
+    await settle();
+    // Attempts of the second at 0, 2.5, 5, … 15 s.
+    clock.chance = 0;
+    const second = candidate('b', leases, clock, { times: { ...DEFAULT_TIMES, retryMs: 2500 } });
+    await clock.advance(14_999);
+    expect(second.elector.isLeader()).toBe(false);
+    await clock.advance(1);
+    expect(second.elector.isLeader()).toBe(true);
+    await second.elector.stop();
+    await first.elector.stop();
   });
 
   it('one that was paused longer than its lease is not leader before its timers fire', async () => {

@@ -1,16 +1,19 @@
+import type { Logger } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { loopTask, startOperator, type LeaderTask, type Operator } from '../../../src/operator/operator.ts';
+import type { KubernetesTransport } from '../../../src/kubernetes/transport.ts';
+import { StoreError } from '../../../src/store/resource-store.ts';
 import { hashSecretKey } from '../../../src/access/service-token.ts';
 import { legacyHashSecret, policy, role, serviceToken, withMeta } from '../../builders/resources.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
-import { FakeStore, metrics, silent } from './fakes.ts';
+import { FakeStore, loggedLines, metrics, silent } from './fakes.ts';
 
 let operator: Operator;
 afterEach(() => operator.stop());
 
-function standalone(store: FakeStore, tasks: LeaderTask[] = []): FakeClock {
+function standalone(store: FakeStore, tasks: LeaderTask[] = [], log: Logger = silent): FakeClock {
   const clock = new FakeClock();
-  operator = startOperator({ store, metrics: metrics(), log: silent, clock, tasks });
+  operator = startOperator({ store, metrics: metrics(), log, clock, tasks });
   return clock;
 }
 
@@ -64,14 +67,52 @@ describe('without a Kubernetes API', () => {
     expect(operator.isLeader()).toBe(false);
   });
 
-  it('stops although the store never syncs', async () => {
+  it('stops without an error although the store never syncs', async () => {
     const store = new FakeStore();
     store.synced = async (signal?: AbortSignal) =>
       new Promise<void>((_, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted'))));
-    standalone(store);
+    const { log, lines } = loggedLines();
+    standalone(store, [], log);
     await settle();
     await operator.stop();
     expect(store.writes).toEqual([]);
+    expect(lines).toEqual([]);
+  });
+
+  it('writes nothing when the store fails to sync, and logs why', async () => {
+    const store = new FakeStore(role('analysts'));
+    store.synced = async () => Promise.reject(new Error('no such folder'));
+    const { log, lines } = loggedLines();
+    const clock = standalone(store, [], log);
+    await clock.advance(60_000);
+    expect(store.writes).toEqual([]);
+    expect(lines).toMatchObject([{ msg: 'operator failed', err: { message: 'no such folder' } }]);
+  });
+});
+
+describe('with a Kubernetes API', () => {
+  it.each([
+    ['warden-0', /^warden-0$/],
+    [undefined, /_[0-9a-f]{8}$/],
+  ])('takes the lease with the identity %s', async (identity, holder) => {
+    let lease: unknown;
+    const request: KubernetesTransport['request'] = async (method, path, options) => {
+      if (method === 'GET') throw new StoreError('not-found', path);
+      if (path.endsWith('/leases')) lease = options?.body;
+      return { status: 201, body: options?.body as never };
+    };
+    const transport = { namespace: 'olap', request } as KubernetesTransport;
+    const [store, clock] = [new FakeStore(), new FakeClock()];
+    operator = startOperator({
+      ...{ store, transport, clock, metrics: metrics(), log: silent },
+      ...(identity === undefined ? {} : { identity }),
+    });
+    await settle();
+    expect(lease).toMatchObject({
+      metadata: { name: 'olap-warden-operator', namespace: 'olap' },
+      spec: { holderIdentity: expect.stringMatching(holder) as string },
+    });
+    expect(operator.isLeader()).toBe(true);
   });
 });
 

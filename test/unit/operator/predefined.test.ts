@@ -4,17 +4,18 @@ import { keepPredefined } from '../../../src/operator/predefined.ts';
 import { StoreError } from '../../../src/store/resource-store.ts';
 import { policy } from '../../builders/resources.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { FakeRecorder, FakeStore, metrics, silent } from './fakes.ts';
+import { FakeRecorder, FakeStore, loggedLines, metrics } from './fakes.ts';
 
 function start(...objects: ConstructorParameters<typeof FakeStore>) {
   const [store, recorder, clock] = [new FakeStore(...objects), new FakeRecorder(), new FakeClock()];
   const abort = new AbortController();
-  const ended = keepPredefined({ store, recorder, clock, metrics: metrics(), log: silent }, abort.signal);
+  const { log, lines } = loggedLines();
+  const ended = keepPredefined({ store, recorder, clock, metrics: metrics(), log }, abort.signal);
   const stop = async (): Promise<void> => {
     abort.abort();
     await ended;
   };
-  return { store, recorder, clock, stop };
+  return { store, recorder, clock, lines, stop };
 }
 
 it('creates all of them with the author of the specification, and writes them only once', async () => {
@@ -58,6 +59,18 @@ it('restores changed fields, keeps additions, and records an Event', async () =>
   expect(restored.spec).toEqual(found.spec);
   expect(restored.metadata.labels).toMatchObject({ team: 'data', 'olapwarden.io/predefined': 'true' });
   expect(recorder.events).toEqual([expect.stringContaining('Warning Restored table-reader')]);
+  await stop();
+});
+
+it('logs only what it writes', async () => {
+  const { store, clock, lines, stop } = start();
+  await clock.advance(0);
+  // Each write is an event of the store, after which the object is compared again.
+  expect(lines).toHaveLength(PREDEFINED_POLICIES.length + PREDEFINED_ROLES.length);
+  lines.length = 0;
+  await store.delete('Role', 'table-reader');
+  await clock.advance(0);
+  expect(lines).toMatchObject([{ kind: 'Role', name: 'table-reader', existed: false }]);
   await stop();
 });
 

@@ -75,6 +75,14 @@ describe.each([undefined, 'zstd'] as const)('links to rows with compression %s',
   });
 });
 
+it('links have parts of at least 8 MiB, except for the last one', async () => {
+  // 1 KiB each, with the separator.
+  const rows = Array.from({ length: 20_000 }, (_, i) => `["${String(i).padEnd(1016, 'x')}"]`);
+  await storeRows(rows);
+  const { parts } = await linked(ALL);
+  expect(parts.map(({ numRows }) => numRows)).toEqual([8192, 8192, 3616]);
+});
+
 describe('a link', () => {
   beforeEach(() => storeRows(ROWS.slice(0, 3)));
 

@@ -132,7 +132,7 @@ class RowReader {
   #wrongCount(bytes: Uint8Array, start: number): QueryError {
     let at = afterSpace(bytes, start + 1);
     let count = 0;
-    for (; at < bytes.length && bytes[at] !== CLOSE_ARRAY; count++) {
+    for (; bytes[at] !== CLOSE_ARRAY; count++) {
       const end = afterSpace(bytes, afterValue(bytes, at));
       at = bytes[end] === COMMA ? afterSpace(bytes, end + 1) : end;
       if (bytes[end] !== COMMA && bytes[end] !== CLOSE_ARRAY) break;

@@ -31,6 +31,9 @@ describe('results at the brokers', () => {
   let problems: string[];
   let brokers: CursorBrokers;
   let failures: [operation: string, failed: boolean][];
+  /** Of the calls, in seconds. */
+  let durations: number[];
+  let clock: FakeClock;
   const signal = new AbortController().signal;
 
   beforeEach(() => {
@@ -38,6 +41,8 @@ describe('results at the brokers', () => {
     other = undefined;
     problems = [];
     failures = [];
+    durations = [];
+    clock = new FakeClock();
     brokers = new CursorBrokers({
       engine: {
         brokerAt: async (url) => (url === holder.url ? holder : undefined),
@@ -46,8 +51,14 @@ describe('results at the brokers', () => {
           return other;
         },
       },
-      metrics: { ...NO_METRICS, storeCall: (operation, _seconds, failed) => failures.push([operation, failed]) },
-      clock: new FakeClock(),
+      metrics: {
+        ...NO_METRICS,
+        storeCall: (operation, seconds, failed) => {
+          failures.push([operation, failed]);
+          durations.push(seconds);
+        },
+      },
+      clock,
       onProblem: (message) => problems.push(message),
     });
   });
@@ -74,6 +85,20 @@ describe('results at the brokers', () => {
         signal,
       },
     ]);
+  });
+
+  it('calls are measured in seconds, those that fail as well', async () => {
+    holder.answer = () => {
+      clock.jump(250);
+      return responseOf(META);
+    };
+    await page();
+    holder.answer = () => {
+      clock.jump(3000);
+      return Promise.reject(new EngineError('timeout', 'not now'));
+    };
+    await expect(page()).rejects.toMatchObject({ code: 'timeout' });
+    expect(durations).toEqual([0.25, 3]);
   });
 
   it.each([
