@@ -42,10 +42,13 @@ const preloads = Object.entries(result.metafile.outputs)
   .filter(({ kind }) => kind === 'import-statement')
   .map(({ path }) => `<link rel="modulepreload" href="/ui/assets/${basename(path)}" />`);
 const page = await readFile(join(here, 'index.html'), 'utf8');
-const files = new Map<string, Uint8Array>(result.outputFiles.map(({ path, contents }) => [basename(path), contents]));
-files.set('icon.svg', await readFile(join(here, 'icon.svg')));
+const plain: readonly (readonly [string, Uint8Array])[] = [
+  ...result.outputFiles.map(({ path, contents }) => [basename(path), contents] as const),
+  ['icon.svg', await readFile(join(here, 'icon.svg'))],
+];
+const files = new Map(plain);
 // Precompressed, so that the gateway does not compress at each request.
-for (const [name, content] of [...files]) {
+for (const [name, content] of plain) {
   files.set(`${name}.br`, await promisify(brotliCompress)(content));
   files.set(`${name}.gz`, await promisify(gzip)(content));
 }
