@@ -36,10 +36,10 @@ export interface EngineAnswer {
 }
 
 /**
- * Checks the fields of the response before the result becomes visible; throws to reject it.
+ * Checks the fields and the number of rows of the response before the result becomes visible, or the response is returned; throws to reject it.
  * @returns tables of the result in addition to those of the submission
  */
-export type InspectAnswer = (fields: readonly RawField[]) => readonly TableName[];
+export type InspectAnswer = (fields: readonly RawField[], rowCount: number) => readonly TableName[];
 
 /** Fields of a record that are known when its rows are complete. */
 export type RecordAdditions = Partial<Pick<ResultRecord, 'storedTimeMs' | 'expirationTimeMs' | 'warnings'>>;
@@ -75,7 +75,7 @@ export async function storeAnswer(
   try {
     const rows = new Gathered(writer, { onRows: hooks.onRows, compression: store.compression });
     const answer = await scanInto(rows, body, signal);
-    const tables = [...submission.tables, ...(hooks.inspect?.(answer.fields) ?? [])];
+    const tables = [...submission.tables, ...(hooks.inspect?.(answer.fields, answer.rowCount) ?? [])];
     const index = { ...answer.index, ...rows.built() };
     await writer.seal(index);
     if (answer.hasExceptions || !answer.hasRows || answer.dataSchema === undefined) {

@@ -81,7 +81,7 @@ export class AnswerWriter implements AnswerSink {
     if (maxRows !== undefined && coding !== 'identity') {
       return this.#fail(new HttpError(502, 'the engine compressed its response, so its rows cannot be counted'));
     }
-    if (maxRows !== undefined && head.status === 200) this.#rows = new RowCounter(maxRows);
+    if (maxRows !== undefined) this.#rows = new RowCounter(maxRows, head.status);
     if (tables === undefined) return;
     if (coding !== 'identity' && coding !== 'gzip') {
       const why =

@@ -35,17 +35,25 @@ export class TooManyRows extends HttpError {
 /** Counts the rows of a streamed response. */
 export class RowCounter {
   readonly #max: number;
-  readonly #scanner = new AnswerScanner();
+  readonly #mustHaveRows: boolean;
+  #scanner: AnswerScanner | undefined = new AnswerScanner();
 
-  constructor(max: number) {
+  /** @param status an error may be a text without rows; it has rows where the query failed in a part and the caller asked for HTTP statuses */
+  constructor(max: number, status: number) {
     this.#max = max;
+    this.#mustHaveRows = status === 200;
   }
 
   /** @returns the error where the chunk must not be sent; otherwise undefined */
   push(piece: Uint8Array): Error | undefined {
+    if (this.#scanner === undefined) return undefined;
     try {
       this.#scanner.push(piece);
     } catch (error) {
+      if (!this.#mustHaveRows) {
+        this.#scanner = undefined;
+        return undefined;
+      }
       return new HttpError(502, 'the rows of the response cannot be counted, but this caller has a row limit', {
         cause: error,
       });

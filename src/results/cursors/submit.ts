@@ -47,7 +47,7 @@ export async function storeCursor(
   const record = reported && recordOf(answer, reported, parts.submission);
   let kept = false;
   try {
-    const others = inspected(answer, hooks);
+    const others = inspected(answer, reported, hooks);
     if (answer.hasExceptions) return engineAnswer(answer, spool.rows(signal), () => spool.discard());
     if (reported === undefined || record === undefined) throw notStored(url);
     if (reported.rowCount === 0) return { kind: 'no-rows' };
@@ -82,8 +82,12 @@ function recordOf(answer: ScannedAnswer, reported: ReportedCursor, submission: S
   };
 }
 
-function inspected({ fields }: ScannedAnswer, { inspect }: SubmissionHooks): readonly TableName[] {
-  return inspect?.(fields) ?? [];
+function inspected(
+  { fields, rowCount }: ScannedAnswer,
+  reported: ReportedCursor | undefined,
+  { inspect }: SubmissionHooks,
+): readonly TableName[] {
+  return inspect?.(fields, reported?.rowCount ?? rowCount) ?? [];
 }
 
 function completed(record: CursorRecord, { complete }: SubmissionHooks): CursorRecord {

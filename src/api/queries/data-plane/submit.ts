@@ -2,13 +2,13 @@ import { requestPieces } from '../../../pinot/pieces.ts';
 import type { TableName } from '../../../pinot/table-name.ts';
 import type { EngineEndpoint, EngineResponse } from '../../../pinot/types.ts';
 import type { QueryOrigin, Submitted } from '../../../results/submissions.ts';
-import type { ResultRecord } from '../../../results/result-store.ts';
 import type { RawField } from '../../../results/scanner/fields.ts';
 import type { SubmissionHooks } from '../../../results/submit.ts';
 import { respelledTables, UnexpectedTables, unexpectedTables } from '../../proxy/tables-guard.ts';
 import { authorizedTables } from '../access.ts';
 import { credentialRefused, HttpError } from '../../server/errors.ts';
 import { TooManyRows } from '../../proxy/row-limit.ts';
+import { checkedAnswer } from './checked-answer.ts';
 import { CODING_BYTES, codingFor } from './coding.ts';
 import type { DataPlaneParts } from './parts.ts';
 import type { Exchange } from './exchange.ts';
@@ -17,15 +17,15 @@ import { engineRequest, type JudgedQuery } from './query.ts';
 import { sendAnswer, sendPage, sendStream } from './send.ts';
 import { tableHints } from './table-hints.ts';
 
-const DELETE_TIMEOUT_MS = 10_000;
-
 /** Runs a query, stores its result, and responds with the first page. */
 export async function submitQuery(exchange: Exchange, query: JudgedQuery, parts: DataPlaneParts): Promise<void> {
   const { signal, queryTimeoutMs } = exchange;
   const served = await tableHints(exchange, query.tables, parts.engine);
   const numRows = firstPageRows(query, parts);
   const outcome = await runSubmission(exchange, query, parts, { served, signal, queryTimeoutMs });
-  if (outcome.kind === 'refused') return sendAnswer(exchange, outcome.response);
+  if (outcome.kind === 'refused') {
+    return sendAnswer(exchange, await checkedAnswer(exchange, outcome.response, query.tables));
+  }
   if (outcome.kind === 'engine-answer') {
     try {
       return await sendStream(exchange, outcome.length, outcome.body);
@@ -96,21 +96,18 @@ export async function runSubmission(
     },
     signal,
     {
-      inspect: (fields) => requireExpected(exchange, fields, tables),
+      inspect: (fields, rowCount) => {
+        const others = requireExpected(exchange, fields, tables);
+        // Before the result is visible: its owner could read it until it is deleted, and a deletion may fail.
+        requireRows(exchange, rowCount);
+        return others;
+      },
       ...(onRows !== undefined && { onRows }),
     },
   );
   if (outcome.kind === 'refused' && outcome.response.status === 401) {
     outcome.response.body.destroy();
     throw credentialRefused();
-  }
-  if (outcome.kind === 'stored') {
-    try {
-      await requireRows(exchange, outcome.reader.record, parts);
-    } catch (error) {
-      await outcome.reader.close();
-      throw error;
-    }
   }
   return outcome;
 }
@@ -142,12 +139,9 @@ async function requestQuery(
   }
 }
 
-/** Deletes a stored result with more rows than the caller's limit. @throws {TooManyRows} */
-async function requireRows({ maxRows }: Exchange, record: ResultRecord, { queries }: DataPlaneParts): Promise<void> {
-  if (maxRows === undefined || record.rowCount <= maxRows) return;
-  // Independent of the client's signal: the result is deleted also when the client has disconnected.
-  await queries.delete(record, AbortSignal.timeout(DELETE_TIMEOUT_MS));
-  throw new TooManyRows(maxRows);
+/** @throws {TooManyRows} for a response with more rows than the caller's limit */
+function requireRows({ maxRows }: Exchange, rowCount: number): void {
+  if (maxRows !== undefined && rowCount > maxRows) throw new TooManyRows(maxRows);
 }
 
 /**

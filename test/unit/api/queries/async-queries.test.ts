@@ -40,6 +40,7 @@ describe('asynchronous queries', () => {
   /** Ids of callers that no longer exist. */
   let gone: Set<string>;
   let settings: PaginationSettings;
+  let rowsPerQuery: number;
   let beats: (() => void)[];
   let records: AuditRecord[];
 
@@ -51,6 +52,7 @@ describe('asynchronous queries', () => {
     beats = [];
     records = [];
     settings = DEFAULT_PAGINATION_SETTINGS;
+    rowsPerQuery = 0;
     endpoint = new StubEndpoint();
     endpoint.answer = (request) =>
       request.method === 'DELETE'
@@ -71,7 +73,18 @@ describe('asynchronous queries', () => {
       beat: (call) => beats.push(call),
       parts: {
         audit: validAuditLog(records, new FakeClock()),
-        callerLimits: new Limits({ rolesOf: () => [], clock: systemClock, defaults: { concurrentQueries: 20 } }),
+        callerLimits: new Limits({
+          rolesOf: () => ['rows'],
+          clock: systemClock,
+          defaults: { concurrentQueries: 20 },
+          byRole: {
+            rows: {
+              get rowsPerQuery() {
+                return rowsPerQuery;
+              },
+            },
+          },
+        }),
       },
     });
   });
@@ -401,4 +414,52 @@ describe('asynchronous queries', () => {
       error: { status: 503, message: 'the gateway was stopped: run the query again' },
     });
   });
+
+  it.each(['doPaginate=true', 'doPaginate=true&async=true'])(
+    'never makes a result with more rows than the limit of its caller visible: %s',
+    async (query) => {
+      rowsPerQuery = 11;
+      const answer = post(SQL.replace('100', '11'), query);
+      await asked(1);
+      held[0]!.give(responseOf(answerText(rowTexts(12))));
+      const { requestId } = (await (await answer).json()) as Partial<Status>;
+      if (requestId !== undefined) await reaches(requestId, 'failed');
+      expect(requestId === undefined ? (await answer).status : (await status(requestId))['error']).toEqual(
+        requestId === undefined
+          ? 400
+          : { status: 400, message: expect.stringMatching(/exceeds the row limit of this caller, 11 per query/) },
+      );
+      // It was never stored, not even until a deletion that might fail.
+      const { values } = await gateways[0]!.registry.getSingleMetric('olap_warden_pagination_submissions_total')!.get();
+      expect(values.filter(({ value }) => value > 0)).toMatchObject([{ labels: { outcome: 'failed' }, value: 1 }]);
+    },
+  );
+
+  it.each([
+    ['rows', rowTexts(12), '', 400, /exceeds the row limit of this caller/],
+    [
+      'a table',
+      rowTexts(3),
+      ',"tablesQueried":["secrets"]',
+      403,
+      /the engine read a table that the query does not name/,
+    ],
+  ])(
+    'checks an error of the engine that has %s, whether the result is stored or not',
+    async (_, rows, more, code, why) => {
+      rowsPerQuery = 11;
+      const text = answerText(rows, { exceptions: '[{"errorCode":427,"message":"part"}]' }).replace(/\}$/, `${more}}`);
+      for (const [at, query] of ['doPaginate=true', 'doPaginate=false'].entries()) {
+        const answer = post(SQL.replace('100', '11'), query);
+        await asked(at + 1);
+        held[at]!.give(responseOf(text, { status: 500 }));
+        expect(await message(await answer)).toEqual([code, expect.stringMatching(why)]);
+      }
+      // An error without rows is returned as it is.
+      const plain = post(SQL.replace('100', '11'), 'doPaginate=true');
+      await asked(3);
+      held[2]!.give(responseOf('no broker', { status: 503 }));
+      expect([(await plain).status, await (await plain).text()]).toEqual([503, 'no broker']);
+    },
+  );
 });

@@ -1,18 +1,16 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { systemClock } from '../../src/platform/clock.ts';
-import { BlockChecksumBuilder, readRows } from '../../src/results/checksums.ts';
-import { QueryError } from '../../src/results/errors.ts';
-import { newRequestId } from '../../src/results/request-id.ts';
-import type { ResultRecord } from '../../src/results/result-store.ts';
-import { recordedIndex, RowIndexBuilder, type RowIndex } from '../../src/results/row-index.ts';
-import { GcsObjectClient } from '../../src/results/stores/gcs/gcs-client.ts';
-import { MAX_WHOLE_BYTES, type ObjectClient } from '../../src/results/stores/object/object-client.ts';
-import { ObjectResultStore } from '../../src/results/stores/object/object-store.ts';
-import { S3ObjectClient } from '../../src/results/stores/s3/s3-client.ts';
-import { BUCKET, change, type HostileBucket, HostileGcs, HostileS3 } from './support/hostile-bucket.ts';
-import { WAIT_LIMIT_MS } from '../support/limits.ts';
-import { checkAsync } from './support/fuzz.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Clock, systemClock } from '../../../src/platform/clock.ts';
+import { BlockChecksumBuilder, readRows } from '../../../src/results/checksums.ts';
+import { QueryError } from '../../../src/results/errors.ts';
+import { newRequestId } from '../../../src/results/request-id.ts';
+import type { ResultRecord } from '../../../src/results/result-store.ts';
+import { recordedIndex, RowIndexBuilder, type RowIndex } from '../../../src/results/row-index.ts';
+import { MAX_WHOLE_BYTES, type ObjectClient } from '../../../src/results/stores/object/object-client.ts';
+import { ObjectResultStore } from '../../../src/results/stores/object/object-store.ts';
+import { WAIT_LIMIT_MS } from '../../support/limits.ts';
+import { checkAsync } from './fuzz.ts';
+import { change, type HostileBucket } from './hostile-bucket.ts';
 
 // A bucket with any responses: each operation of the store has the right result or a QueryError, and ends.
 
@@ -54,47 +52,15 @@ const record = (requestId: string): ResultRecord => ({
   fields: [],
 });
 
-interface Kind {
-  readonly bucket: HostileBucket;
-  readonly client: () => ObjectClient;
-}
+/** Waits of up to this long are delays between attempts; time-outs are longer. */
+const MAX_DELAY_MS = 1_000;
 
-const S3 = new HostileS3();
-const GCS = new HostileGcs();
-const at = { bucket: BUCKET, prefix: '' };
-const kinds: readonly (readonly [string, Kind])[] = [
-  [
-    'S3',
-    {
-      bucket: S3,
-      client: () =>
-        new S3ObjectClient({
-          ...at,
-          endpoint: S3.url,
-          region: 'us-east-1',
-          pathStyle: true,
-          accessKeyId: 'access',
-          secretAccessKey: 'SECRET',
-        }),
-    },
-  ],
-  ['GCS', { bucket: GCS, client: () => new GcsObjectClient({ ...at, endpoint: GCS.url, clock: systemClock }) }],
-];
-
-beforeAll(async () => {
-  // The SDKs wait between attempts: up to a second by chance, and up to five by the number of the attempt.
-  vi.spyOn(Math, 'random').mockReturnValue(0);
-  const { setTimeout: set } = globalThis;
-  const impatient = (callback: () => void, ms = 0, ...rest: []): unknown =>
-    set(callback, ms >= 1_000 && ms < 5_000 ? 0 : ms, ...rest);
-  vi.stubGlobal('setTimeout', Object.assign(impatient, set));
-  for (const [, { bucket }] of kinds) await bucket.listen();
-});
-afterAll(async () => {
-  vi.restoreAllMocks();
-  vi.unstubAllGlobals();
-  for (const [, { bucket }] of kinds) await bucket.close();
-});
+/** Does not wait between attempts. */
+export const impatientClock: Clock = {
+  ...systemClock,
+  random: () => 0,
+  schedule: (callback, ms) => systemClock.schedule(callback, ms <= MAX_DELAY_MS ? 0 : ms),
+};
 
 /** The result of the work; undefined where it fails as documented. */
 async function orQueryError<T>(work: Promise<T>): Promise<T | undefined> {
@@ -151,17 +117,26 @@ const OPERATIONS = {
   note: (store: ObjectResultStore, signal: AbortSignal) => store.notes.get(ID, 'run', signal),
 } as const;
 
-describe.each(kinds)('a bucket of %s with any responses', (_name, { bucket, client: open }) => {
+/** Tests of a kind of bucket. Each kind has a file of its own, so that they run in parallel. */
+export function hostileBucketTests(bucket: HostileBucket, open: () => ObjectClient): void {
   let client: ObjectClient;
   let valid: ReadonlyMap<string, Buffer>;
   beforeAll(async () => {
+    await bucket.listen();
     client = open();
-    const store = new ObjectResultStore(client, { gatewayId: GATEWAY, clock: systemClock, onProblem: () => undefined });
+    const store = new ObjectResultStore(client, {
+      gatewayId: GATEWAY,
+      clock: impatientClock,
+      onProblem: () => undefined,
+    });
     await write(store, AbortSignal.timeout(WAIT_LIMIT_MS));
     valid = new Map(bucket.objects);
     expect([...valid.keys()].toSorted()).toEqual([`${ID}.json`, `${ID}.rows`]);
   });
-  afterAll(() => client.close());
+  afterAll(async () => {
+    await client.close();
+    await bucket.close();
+  });
 
   const run = async (name: keyof typeof OPERATIONS, plan: HostileBucket['plan']): Promise<void> => {
     bucket.objects.clear();
@@ -170,7 +145,7 @@ describe.each(kinds)('a bucket of %s with any responses', (_name, { bucket, clie
     const problems: string[] = [];
     const store = new ObjectResultStore(client, {
       gatewayId: GATEWAY,
-      clock: systemClock,
+      clock: impatientClock,
       onProblem: (problem) => problems.push(problem),
     });
     const signal = AbortSignal.timeout(WAIT_LIMIT_MS);
@@ -217,4 +192,4 @@ describe.each(kinds)('a bucket of %s with any responses', (_name, { bucket, clie
       expect(bucket.requests - before).toBeLessThan(40);
     }
   });
-});
+}

@@ -1,0 +1,60 @@
+import { Readable } from 'node:stream';
+import type { TableName } from '../../../pinot/table-name.ts';
+import type { EngineResponse } from '../../../pinot/types.ts';
+import { RowCounter } from '../../proxy/row-limit.ts';
+import { TablesGuard } from '../../proxy/tables-guard.ts';
+import { HttpError } from '../../server/errors.ts';
+import { authorizedTables } from '../access.ts';
+import type { Exchange } from './exchange.ts';
+
+/**
+ * A response that is not stored because of its status. It has rows where the query failed in a part and the caller asked for HTTP statuses, so its
+ * tables and rows are checked like those of a query without pages.
+ * @param tables of the authorized query
+ * @throws {HttpError} 403, 400, 502 where a small response is rejected; a large one ends early
+ */
+export async function checkedAnswer(
+  exchange: Exchange,
+  response: EngineResponse,
+  tables: readonly TableName[],
+): Promise<EngineResponse> {
+  const pieces = checked(exchange, response, tables);
+  const first = await pieces.next();
+  return { ...response, body: Readable.from(joined(first, pieces)) };
+}
+
+async function* joined(first: IteratorResult<Uint8Array, void>, rest: AsyncGenerator<Uint8Array, void>) {
+  if (first.done !== true) yield first.value;
+  yield* rest;
+}
+
+async function* checked(
+  exchange: Exchange,
+  { status, headers, body }: EngineResponse,
+  tables: readonly TableName[],
+): AsyncGenerator<Uint8Array, void> {
+  const { maxRows } = exchange;
+  const counter = maxRows === undefined ? undefined : new RowCounter(maxRows, status);
+  const guard = new TablesGuard(authorizedTables(exchange, tables), false, () => undefined);
+  try {
+    if (String(headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
+      throw new HttpError(502, 'the engine compressed its response, so its tables and rows cannot be checked');
+    }
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      const tooMany = counter?.push(chunk);
+      if (tooMany !== undefined) throw tooMany;
+      yield* guard.push(chunk);
+    }
+    const { unexpected, rest } = await ended(guard);
+    if (unexpected !== undefined) throw unexpected;
+    yield* rest;
+  } finally {
+    body.destroy();
+  }
+}
+
+function ended(
+  guard: TablesGuard,
+): Promise<{ readonly unexpected: Error | undefined; readonly rest: readonly Buffer[] }> {
+  return new Promise((resolve) => guard.finish((unexpected, rest) => resolve({ unexpected, rest })));
+}
