@@ -89,6 +89,18 @@ describe('a link', () => {
     expect(await lifetimes(new Date('2026-01-02T03:04:05Z'))).toEqual([600, 600]);
   });
 
+  it.each([
+    ['eu-north-1', 'eu-central-1', 'eu-north-1'],
+    [undefined, 'eu-central-1', 'eu-central-1'],
+    [undefined, undefined, 'us-east-1'],
+  ])('with the setting %s and AWS_REGION=%s is signed for %s', async (region, variable, signed) => {
+    await client.close();
+    vi.stubEnv('AWS_REGION', variable);
+    client = open({ region, accessKeyId: 'key', secretAccessKey: 'secret' });
+    const { url } = await client.link('q.rows', { from: new Date('2026-01-02T03:04:05Z'), seconds: 60 }, signal);
+    expect(new URL(url).searchParams.get('X-Amz-Credential')).toBe(`key/20260102/${signed}/s3/aws4_request`);
+  });
+
   it('is not valid longer than the credentials that sign it', async () => {
     await client.close();
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'temporary');
