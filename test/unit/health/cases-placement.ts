@@ -17,6 +17,7 @@ cases('INSTANCE_POOLS_CHECK', [
     name: '9 servers, one in no pool',
     snapshot: pooled(9, (i) => (i === 4 ? {} : { DefaultTenant_OFFLINE: '0' })),
     entities: ['Server_s4_8098'],
+    message: '1 server is in no instance pool',
     finding: 'in no instance pool',
   },
   {
@@ -28,6 +29,12 @@ cases('INSTANCE_POOLS_CHECK', [
     snapshot: pooled(9, (i) => ({ DefaultTenant_OFFLINE: '0', DefaultTenant_REALTIME: i === 0 ? '1' : '0' })),
     entities: ['Server_s0_8098'],
     finding: 'not disjoint',
+  },
+  {
+    name: '9 servers, two in no pool',
+    snapshot: pooled(9, (i) => (i < 2 ? {} : { DefaultTenant_OFFLINE: '0' })),
+    entities: ['Server_s0_8098', 'Server_s1_8098'],
+    message: '2 servers are in no instance pool',
   },
   {
     name: 'instances that could not be read',

@@ -165,7 +165,13 @@ cases(
   [
     { name: 'a quarter less one', snapshot: withSizes(24, 100) },
     { name: 'exactly a quarter', snapshot: withSizes(25, 100) },
-    { name: 'one more than a quarter', snapshot: withSizes(26, 100), entities: ['t_OFFLINE'], finding: '26 of 100' },
+    {
+      name: 'one more than a quarter',
+      snapshot: withSizes(26, 100),
+      entities: ['t_OFFLINE'],
+      finding: '26 of 100',
+      threshold: 'at most 25 % below 5 MB',
+    },
     { name: 'one of four', snapshot: withSizes(1, 4) },
     { name: 'two of four', snapshot: withSizes(2, 4), entities: ['t_OFFLINE'] },
     { name: 'the only one', snapshot: withSizes(1, 1), entities: ['t_OFFLINE'] },

@@ -11,7 +11,12 @@ cases(
     { name: 'both set', snapshot: withConfig({}) },
     { name: 'one day', snapshot: withConfig({ retentionTimeValue: '1' }) },
     { name: 'zero days', snapshot: withConfig({ retentionTimeValue: '0' }), entities: ['t_OFFLINE'], finding: '`0`' },
-    { name: 'a negative value', snapshot: withConfig({ retentionTimeValue: '-1' }), entities: ['t_OFFLINE'] },
+    {
+      name: 'a negative value',
+      snapshot: withConfig({ retentionTimeValue: '-1', retentionTimeUnit: 'DAYS' }),
+      entities: ['t_OFFLINE'],
+      observed: '-1 DAYS',
+    },
     { name: 'no number', snapshot: withConfig({ retentionTimeValue: 'many' }), entities: ['t_OFFLINE'] },
     {
       name: 'no unit',
@@ -26,6 +31,7 @@ cases(
         table('t_OFFLINE', { enabled: false, config: { retentionTimeUnit: undefined, retentionTimeValue: undefined } }),
       ]),
       entities: ['t_OFFLINE'],
+      observed: 'no value no unit',
     },
     {
       name: 'a REFRESH table',

@@ -144,6 +144,18 @@ cases('UPSERT_PK_SKEW_PER_PARTITION_CHECK', [
   { name: 'a skew of exactly 2', snapshot: keys([9, 0, 0, 0]) },
   { name: 'a skew of 2.24', snapshot: keys([9, 0, 0, 0, 0]), entities: ['t_REALTIME'], finding: 'partition 0 has 9' },
   { name: 'a skew of −2.24', snapshot: keys([0, 9, 9, 9, 9]), entities: ['t_REALTIME'], finding: 'partition 0 has 0' },
+  {
+    name: 'one that differs most among several',
+    snapshot: keys([5, 5, 5, 5, 90, 6]),
+    entities: ['t_REALTIME'],
+    finding: 'partition 4 has 90',
+  },
+  {
+    name: 'the smallest, although others are above the average',
+    snapshot: keys([10, 10, 10, 10, 0, 9]),
+    entities: ['t_REALTIME'],
+    finding: 'partition 4 has 0',
+  },
   { name: 'all the same', snapshot: keys([7, 7, 7]) },
   { name: 'two partitions', snapshot: keys([9, 0]) },
   { name: 'no such table', snapshot: keys([9, 0, 0, 0, 0], {}), message: 'not applicable' },

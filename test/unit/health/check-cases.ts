@@ -19,6 +19,9 @@ export interface Case {
   readonly message?: string;
   /** Part of the first finding's message. */
   readonly finding?: string;
+  /** The values of the first finding. */
+  readonly observed?: string;
+  readonly threshold?: string;
 }
 
 /** The time of the run in all cases. */

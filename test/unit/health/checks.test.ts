@@ -26,6 +26,9 @@ describe.each([...checkCases])('%s', (check, rows) => {
     for (const { severity = own } of outcome.findings) expect([own, otherSeverity]).toContain(severity);
     if (row.message !== undefined) expect(outcome.message).toContain(row.message);
     if (row.finding !== undefined) expect(outcome.findings[0]?.message).toContain(row.finding);
+    const { observed, threshold } = row;
+    const values = { ...(observed !== undefined && { observed }), ...(threshold !== undefined && { threshold }) };
+    if (row.entities !== undefined) expect(outcome.findings[0]).toMatchObject(values);
   });
 });
 

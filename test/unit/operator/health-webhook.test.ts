@@ -258,6 +258,22 @@ it('repeats a failed delivery with the current alerts, a limited number of times
   expect(logged).not.toMatch(/secret-token|secret-path/u);
 });
 
+it('waits twice as long after each failed delivery', async () => {
+  responses = [503, 503];
+  start();
+  await report({ [CRITICAL]: 1 });
+  await clock.advance(60_000);
+  await delivered(1);
+  // Half of the delay is random: three quarters of 1 s, then of 2 s.
+  for (const [index, delayMs] of [750, 1_500].entries()) {
+    await clock.advance(delayMs - 1);
+    expect(received).toHaveLength(index + 1);
+    await clock.advance(1);
+    await delivered(index + 2);
+  }
+  expect(deliveries).toEqual(['error', 'error', 'success']);
+});
+
 it('sends the alerts of a report while the receiver rejects those of another one', async () => {
   rejected = 'cluster';
   start();

@@ -52,6 +52,15 @@ describe('one candidate', () => {
     await elector.stop();
   });
 
+  it('that is stopped while it requests the lease does no work', async () => {
+    const [clock, leases] = [new FakeClock(), new FakeLeases()];
+    leases.hangs = true;
+    const { elector, terms } = candidate('a', leases, clock);
+    await settle();
+    await elector.stop();
+    expect(terms).toEqual({ began: 0, ended: 0 });
+  });
+
   it('stays leader while the API server is unreachable for less than the deadline', async () => {
     const [clock, leases] = [new FakeClock(), new FakeLeases()];
     const { elector, terms } = candidate('a', leases, clock);

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../src/access/policy/predefined.ts';
 import { keepPredefined } from '../../../src/operator/predefined.ts';
+import { NotLeaderError } from '../../../src/operator/fenced-store.ts';
 import { StoreError } from '../../../src/store/resource-store.ts';
 import { policy } from '../../builders/resources.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -89,6 +90,19 @@ it('does not change other objects', async () => {
   await store.delete('Policy', 'mine');
   await clock.advance(0);
   expect(store.get('Policy', 'mine')).toBeUndefined();
+  await stop();
+});
+
+it('neither retries nor logs what it may not write after its leadership has ended', async () => {
+  const { store, clock, lines, stop } = start();
+  await clock.advance(0);
+  [lines.length, store.writes.length] = [0, 0];
+  await store.delete('Role', 'table-reader');
+  store.failures.push(new NotLeaderError());
+  await clock.advance(3_600_000);
+  expect(store.failures).toEqual([]);
+  expect(store.writes).toEqual(['delete Role/table-reader']);
+  expect(lines).toEqual([]);
   await stop();
 });
 

@@ -7,6 +7,12 @@ const LISTING = { right: 's3:ListBucket', doing: 'listing its objects' };
 const named = (fields: object, message = 'AKIASECRET may not', cause?: unknown): Error =>
   Object.assign(new Error(message, { cause }), fields);
 
+it('the causes of an error that is its own cause are read a few times', () => {
+  const cause: Error = named({ name: 'SlowDown' });
+  cause.cause = cause;
+  expect(unusableBucket(BUCKET, LISTING, cause).message).toContain('listing its objects failed (SlowDown)');
+});
+
 describe('the message of a bucket that cannot be used', () => {
   it.each([
     [named({ name: 'SignatureDoesNotMatch' }), 'the secret key is wrong (SignatureDoesNotMatch)'],
