@@ -109,6 +109,16 @@ describe('a link', () => {
   });
 
   it.each([
+    ['eu-north-1', 'eu-central-1', 'eu-north-1'],
+    [undefined, 'eu-central-1', 'eu-central-1'],
+    [undefined, undefined, 'us-east-1'],
+  ])('with the setting %s and AWS_REGION=%s is signed for %s', async (region, variable, signed) => {
+    vi.stubEnv('AWS_REGION', variable);
+    const { url } = await clientOf('http://bucket.example', { region }).link('r', { from, seconds: 60 }, signal());
+    expect(new URL(url).searchParams.get('X-Amz-Credential')).toBe(`access/20260102/${signed}/s3/aws4_request`);
+  });
+
+  it.each([
     [600, 600],
     [7200, 3600],
     // S3 accepts no shorter time.
