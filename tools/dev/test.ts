@@ -74,7 +74,7 @@ async function all(folder: string): Promise<Count> {
   const files = parallelFiles();
   process.stdout.write(
     `lint, verify, unit tests and the tests on real parts, ${files} ${files === 1 ? 'file' : 'files'} at a time: ` +
-      'about 35 minutes on two idle cores with 24 GB of memory, 50 with less\n',
+      '30 to 45 minutes on two idle cores with 24 GB of memory, about an hour with less\n',
   );
   await exec(process.execPath, ['tools/dev/parts.ts', '--plan']);
   const parts = step('build the real parts', process.execPath, ['tools/dev/parts.ts', '--no-plan']);
