@@ -43,7 +43,7 @@ export function nextToStart(active: Iterable<Run>, maxRunning: number): Run | un
   const maxOfCaller = Math.max(1, Math.floor(maxRunning * SHARE_OF_CALLER));
   let next: Run | undefined;
   for (const run of runs) {
-    if (run.isStarted) continue;
+    if (!run.isWaiting) continue;
     const ofCaller = running.get(run.query.owner) ?? 0;
     if (ofCaller < (next === undefined ? maxOfCaller : (running.get(next.query.owner) ?? 0))) next = run;
   }

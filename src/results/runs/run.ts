@@ -58,6 +58,7 @@ export class Run {
   readonly #stopping = new AbortController();
   #status: RunStatus;
   #stop: Stop | undefined;
+  #isAccepted = false;
   readonly #ended = Promise.withResolvers<void>();
 
   constructor(
@@ -85,6 +86,16 @@ export class Run {
 
   get isStarted(): boolean {
     return this.#status.startTimeMs !== undefined;
+  }
+
+  /** Whether it may be started: not before it was accepted, and not once it must end. */
+  get isWaiting(): boolean {
+    return this.#isAccepted && !this.isStarted && !this.signal.aborted;
+  }
+
+  /** The state of the query is stored, so that its caller can ask for it. */
+  accept(): void {
+    this.#isAccepted = true;
   }
 
   /** Aborts when the query must end. */
@@ -154,3 +165,12 @@ export class Run {
     this.#ended.resolve();
   }
 }
+
+export const CANCELLED: Stop = { state: 'cancelled', status: 499, message: 'the query was cancelled' };
+
+export const REVOKED: Stop = {
+  state: 'failed',
+  status: 403,
+  message:
+    'the query was ended: its caller may no longer query every one of its tables, or its service token was deleted or has expired',
+};

@@ -7,7 +7,7 @@ import { isRequestId } from '../request-id.ts';
 import type { ResultStore } from '../result-store.ts';
 import type { PaginationSettings } from '../settings.ts';
 import { nextToStart, requireRoom } from './admission.ts';
-import { type AsyncQuery, Run } from './run.ts';
+import { type AsyncQuery, CANCELLED, REVOKED, Run } from './run.ts';
 import { RunNotes } from './run-notes.ts';
 import { isActive, type RunStatus, statusOfRecord } from './status.ts';
 
@@ -98,6 +98,7 @@ export class QueryRuns {
         ? error
         : new QueryError('store-unavailable', 'the result store does not respond', { cause: error });
     }
+    run.accept();
     const onStop = (): void => {
       if (run.isStarted) return;
       run.endWithout({ status: 503, message: 'the query was ended before it ran' });
@@ -311,12 +312,3 @@ export class QueryRuns {
     this.#options.onProblem(`${what}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
-
-const CANCELLED = { state: 'cancelled', status: 499, message: 'the query was cancelled' } as const;
-
-const REVOKED = {
-  state: 'failed',
-  status: 403,
-  message:
-    'the query was ended: its caller may no longer query every one of its tables, or its service token was deleted or has expired',
-} as const;

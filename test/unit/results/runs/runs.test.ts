@@ -250,7 +250,7 @@ describe('asynchronous queries of gateways', () => {
   });
 
   it.each(['while they wait', 'when a place is free'])(
-    'of a caller without rights end together, thousands of them: %s',
+    'of a caller without rights end together, a thousand and more: %s',
     async (when) => {
       const count = 1_500;
       const async = { ...DEFAULT_PAGINATION_SETTINGS.async, maxPerCaller: count, maxInAll: count + 1, maxRunning: 2 };
@@ -271,6 +271,34 @@ describe('asynchronous queries of gateways', () => {
       expect([other.ended, other.run === undefined]).toEqual([0, false]);
     },
   );
+
+  it('whose state is still being stored are not started, and end if their caller has lost its rights meanwhile', async () => {
+    const store = shared('gateway-0');
+    const runs = runsOf(store, 'gateway-0', 'a');
+    const first = new HeldQuery();
+    await runs.submit(first);
+    const put = store.notes.put.bind(store.notes);
+    const isStored = Promise.withResolvers<void>();
+    store.notes.put = async (id, kind, content, signal) => {
+      await isStored.promise;
+      return put(id, kind, content, signal);
+    };
+    const [kept, revoked] = [new HeldQuery(), new HeldQuery()];
+    const submitted = [runs.submit(kept), runs.submit(revoked)];
+    await settle();
+    revoked.allowed = false;
+    // The next query is searched now.
+    first.end({ kind: 'failed', status: 500, message: 'x' });
+    await settle();
+    expect([kept.run, revoked.run]).toEqual([undefined, undefined]);
+    isStored.resolve();
+    const states = (await Promise.all(submitted)).map(({ state, error }) => [state, error?.status]);
+    expect(states).toEqual([
+      ['running', undefined],
+      ['failed', 403],
+    ]);
+    expect([kept.ended, revoked.ended, revoked.run]).toEqual([0, 1, undefined]);
+  });
 
   it('leave no notes for ever', async () => {
     const store = local();
