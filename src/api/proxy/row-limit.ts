@@ -32,28 +32,30 @@ export class TooManyRows extends HttpError {
   }
 }
 
+const SPACE = 0x20;
+const OPEN_OBJECT = 0x7b;
+
 /** Counts the rows of a streamed response. */
 export class RowCounter {
   readonly #max: number;
-  readonly #mustHaveRows: boolean;
-  #scanner: AnswerScanner | undefined = new AnswerScanner();
+  readonly #scanner = new AnswerScanner();
+  /** What a response with another status than 200 is, until its first byte is known: an error may be a text, which has no rows. */
+  #form: 'unknown' | 'json' | 'text';
 
-  /** @param status an error may be a text without rows; it has rows where the query failed in a part and the caller asked for HTTP statuses */
+  /** @param status an error has rows where the query failed in a part and the caller asked for HTTP statuses */
   constructor(max: number, status: number) {
     this.#max = max;
-    this.#mustHaveRows = status === 200;
+    this.#form = status === 200 ? 'json' : 'unknown';
   }
 
   /** @returns the error where the chunk must not be sent; otherwise undefined */
   push(piece: Uint8Array): Error | undefined {
-    if (this.#scanner === undefined) return undefined;
+    const first = this.#form === 'unknown' ? piece.find((byte) => byte > SPACE) : undefined;
+    if (first !== undefined) this.#form = first === OPEN_OBJECT ? 'json' : 'text';
+    if (this.#form === 'text') return undefined;
     try {
       this.#scanner.push(piece);
     } catch (error) {
-      if (!this.#mustHaveRows) {
-        this.#scanner = undefined;
-        return undefined;
-      }
       return new HttpError(502, 'the rows of the response cannot be counted, but this caller has a row limit', {
         cause: error,
       });

@@ -3,7 +3,7 @@ import type { TableName } from '../../../pinot/table-name.ts';
 import type { EngineEndpoint, EngineResponse } from '../../../pinot/types.ts';
 import type { Submitted } from '../../../results/submissions.ts';
 import type { AsyncQuery, RunEnd, RunHandle } from '../../../results/runs/run.ts';
-import { decoded, type EngineAnswer } from '../../../results/submit.ts';
+import type { EngineAnswer } from '../../../results/submit.ts';
 import { knownError } from '../../server/app-errors.ts';
 import { HttpError } from '../../server/errors.ts';
 import { queryStatus } from '../query-status.ts';
@@ -17,6 +17,8 @@ import { tableHints } from './table-hints.ts';
 
 /** Of the message of a failed query; also the bytes that are read of an engine response for it. */
 const MAX_MESSAGE_LENGTH = 4_096;
+/** Of an error of the engine that is shown. */
+const MAX_ERROR_BYTES = 64 * 1024;
 const RETRY_AFTER_SECONDS = '1';
 
 /** Accepts an authorized query that then runs without its caller: 202 with its status. */
@@ -121,15 +123,16 @@ async function endOf(outcome: Submitted): Promise<RunEnd> {
   return outcome.kind === 'refused' ? refusal(outcome.response) : failure(outcome);
 }
 
-/** A response with another status than 200. */
-async function refusal(response: EngineResponse): Promise<RunEnd> {
-  const body = decoded(response);
+/** A response with another status than 200. It is read to its end, because the check of its tables ends there. */
+async function refusal({ status, body }: EngineResponse): Promise<RunEnd> {
   try {
-    const text = await beginning(body);
+    const text = await beginning(body, MAX_ERROR_BYTES);
+    const shown =
+      text.length < MAX_ERROR_BYTES ? text.toString() : `more than ${MAX_ERROR_BYTES} bytes, which are not kept`;
     return {
       kind: 'failed',
-      status: response.status,
-      message: `the engine responded with ${response.status}: ${text}`,
+      status,
+      message: `the engine responded with ${status}: ${shown}`.slice(0, MAX_MESSAGE_LENGTH),
     };
   } finally {
     body.destroy();
@@ -141,7 +144,7 @@ async function failure(answer: EngineAnswer): Promise<RunEnd> {
   try {
     const message =
       answer.exceptions === undefined
-        ? `the engine responded without rows: ${await beginning(answer.body)}`
+        ? `the engine responded without rows: ${String(await beginning(answer.body, MAX_MESSAGE_LENGTH))}`
         : `the engine responded with exceptions: ${exceptionMessages(answer.exceptions)}`;
     return { kind: 'failed', status: 200, message: message.slice(0, MAX_MESSAGE_LENGTH) };
   } finally {
@@ -157,13 +160,14 @@ function exceptionMessages(json: string): string {
     .join('; ');
 }
 
-async function beginning(body: AsyncIterable<Uint8Array>): Promise<string> {
+/** At most the first `max` bytes. */
+async function beginning(body: AsyncIterable<Uint8Array>, max: number): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let size = 0;
   for await (const piece of body) {
     pieces.push(Buffer.from(piece));
     size += piece.length;
-    if (size >= MAX_MESSAGE_LENGTH) break;
+    if (size >= max) break;
   }
-  return Buffer.concat(pieces).subarray(0, MAX_MESSAGE_LENGTH).toString('utf8');
+  return Buffer.concat(pieces).subarray(0, max);
 }

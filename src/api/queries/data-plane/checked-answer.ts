@@ -20,7 +20,9 @@ export async function checkedAnswer(
 ): Promise<EngineResponse> {
   const pieces = checked(exchange, response, tables);
   const first = await pieces.next();
-  return { ...response, body: Readable.from(joined(first, pieces)) };
+  const { status, headers } = response;
+  // Without `pieces`, the same bytes before they are checked.
+  return { status, headers, body: Readable.from(joined(first, pieces)) };
 }
 
 async function* joined(first: IteratorResult<Uint8Array, void>, rest: AsyncGenerator<Uint8Array, void>) {

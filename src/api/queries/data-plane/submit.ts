@@ -23,9 +23,7 @@ export async function submitQuery(exchange: Exchange, query: JudgedQuery, parts:
   const served = await tableHints(exchange, query.tables, parts.engine);
   const numRows = firstPageRows(query, parts);
   const outcome = await runSubmission(exchange, query, parts, { served, signal, queryTimeoutMs });
-  if (outcome.kind === 'refused') {
-    return sendAnswer(exchange, await checkedAnswer(exchange, outcome.response, query.tables));
-  }
+  if (outcome.kind === 'refused') return sendAnswer(exchange, outcome.response);
   if (outcome.kind === 'engine-answer') {
     try {
       return await sendStream(exchange, outcome.length, outcome.body);
@@ -105,11 +103,13 @@ export async function runSubmission(
       ...(onRows !== undefined && { onRows }),
     },
   );
-  if (outcome.kind === 'refused' && outcome.response.status === 401) {
-    outcome.response.body.destroy();
+  if (outcome.kind !== 'refused') return outcome;
+  const { response } = outcome;
+  if (response.status === 401) {
+    response.body.destroy();
     throw credentialRefused();
   }
-  return outcome;
+  return { kind: 'refused', response: await checkedAnswer(exchange, response, tables) };
 }
 
 /** The text that the engine gets. */

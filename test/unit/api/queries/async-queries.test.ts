@@ -462,4 +462,52 @@ describe('asynchronous queries', () => {
       expect([(await plain).status, await (await plain).text()]).toEqual([503, 'no broker']);
     },
   );
+
+  it.each([
+    ['rows', rowTexts(12), '', { status: 400, message: expect.stringMatching(/exceeds the row limit of this caller/) }],
+    [
+      'a table',
+      rowTexts(3),
+      ',"tablesQueried":["secrets"]',
+      { status: 403, message: expect.stringMatching(/the engine read a table that the query does not name/) },
+    ],
+    [
+      'a table after many rows',
+      Array.from({ length: 11 }, () => JSON.stringify(['x'.repeat(16_384)])),
+      ',"tablesQueried":["secrets"]',
+      { status: 500, message: 'the engine responded with 500: more than 65536 bytes, which are not kept' },
+    ],
+    [
+      'a short text',
+      [],
+      '',
+      { status: 500, message: expect.stringMatching(/^the engine responded with 500: .*"part"/) },
+    ],
+  ])('shows nothing of an error of the engine that has %s, unless it was checked', async (_, rows, more, error) => {
+    rowsPerQuery = 11;
+    const text = answerText(rows, { exceptions: '[{"errorCode":427,"message":"part"}]' }).replace(/\}$/, `${more}}`);
+    const id = await accepted(SQL.replace('100', '11'));
+    await asked(1);
+    // As from a broker: the bytes are also there as pieces.
+    const { body, ...head } = responseOf(text, { status: 500 });
+    async function* bytes(): AsyncGenerator<Buffer> {
+      yield Buffer.from(text);
+    }
+    held[0]!.give({ ...head, body, pieces: Object.assign(bytes(), { destroy: () => undefined }) });
+    await reaches(id, 'failed');
+    expect((await status(id))['error']).toEqual(error);
+  });
+
+  it('rejects rows that cannot be counted, also those of an error', async () => {
+    rowsPerQuery = 11;
+    const broken = `{"resultTable":{"rows":[[oops],${rowTexts(12).join()}]}}`;
+    const answers = ['doPaginate=true', 'doPaginate=false'].map((query) => post(SQL.replace('100', '11'), query));
+    await asked(2);
+    for (const one of held) one.give(responseOf(`\n ${broken}`, { status: 500 }));
+    for (const answer of answers)
+      expect(await message(await answer)).toEqual([
+        502,
+        expect.stringMatching(/rows of the response cannot be counted/),
+      ]);
+  });
 });
