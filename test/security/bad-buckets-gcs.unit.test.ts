@@ -20,6 +20,7 @@ describe('a bucket of GCS with any responses', () => {
     [200, '{"items":[null]}'],
     [200, '{"items":[{"size":"1"}]}'],
     [200, '{"items":[{"name":"a","updated":1}]}'],
+    [200, '{"items":[{"name":"a","size":"many"}]}'],
     [200, '{"items":[],"nextPageToken":{}}'],
   ])('reports listings and metadata of another form: %i %s', async (status, insert) => {
     const client = new GcsObjectClient({ bucket: BUCKET, prefix: '', endpoint: bucket.url, clock: impatientClock });

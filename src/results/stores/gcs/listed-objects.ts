@@ -25,9 +25,11 @@ export function listedObjects(body: unknown): ListedPage {
 
 function listedObject(item: unknown): ListedObject {
   const { name, size, updated } = objectOf(item, 'an object of the listing');
+  const bytes = Number(size ?? 0);
+  if (!Number.isSafeInteger(bytes)) throw new TypeError('`size` in a listing is not a whole number');
   return {
     name: text(name, 'name'),
-    bytes: Number(size ?? 0),
+    bytes,
     modifiedMs: updated === undefined ? undefined : Date.parse(text(updated, 'updated')),
   };
 }
