@@ -31,7 +31,9 @@ async function main([page, ...folders]: readonly string[]): Promise<number> {
 
 /** @returns the exit code; 1 when a signal ended the program */
 async function run(file: string, args: readonly string[]): Promise<number> {
-  const child = spawn(file, args, { cwd: root, stdio: 'inherit' });
+  // One file at a time: these tests measure times, and write their figures to the same pages.
+  const env = { ...process.env, TEST_WORKERS: process.env['TEST_WORKERS'] || '1' };
+  const child = spawn(file, args, { cwd: root, stdio: 'inherit', env });
   const [code] = (await once(child, 'exit')) as [number | null];
   return code ?? 1;
 }
