@@ -49,6 +49,7 @@ beforeAll(async () => {
     ...shared(),
     'data-dir': join(folder, 'other'),
     controllers: 'http://127.0.0.1:9',
+    'trust-proxy': '127.0.0.1',
   });
   session = await signIn(one.url, token);
 });
@@ -75,6 +76,46 @@ describe('a session', () => {
   it('is accepted only with the header of the own pages, and not from another site', async () => {
     expect(await whoami(one.url, { cookie: `olap-warden-session=${session}` })).toBe(401);
     expect(await whoami(one.url, { ...withCookie(session), 'sec-fetch-site': 'cross-site' })).toBe(401);
+  });
+
+  // Of the control plane and of the data plane, which read the protocol each on its own.
+  it.each(['/api/v1/rbac-manager/whoami', '/query/sql'])(
+    'over HTTPS has a cookie that only its own host can set, at %s',
+    async (path) => {
+      const status = async (name: string, forwarded: string): Promise<number> => {
+        const headers = {
+          cookie: `${name}olap-warden-session=${session}`,
+          'x-olap-warden-ui': '1',
+          'x-forwarded-proto': forwarded,
+        };
+        return (await fetch(`${other.url}${path}`, { headers })).status;
+      };
+      // From a proxy closer to the client comes what stands before the comma.
+      for (const [name, forwarded] of [
+        ['', 'https'],
+        ['', 'http, https'],
+        ['__Host-', 'http'],
+        ['__Host-', 'https, http'],
+      ] as const)
+        expect(await status(name, forwarded), `${name} ${forwarded}`).toBe(401);
+      for (const [name, forwarded] of [
+        ['__Host-', 'https'],
+        ['__Host-', 'http, https'],
+        ['', 'http'],
+      ] as const)
+        expect(await status(name, forwarded), `${name} ${forwarded}`).not.toBe(401);
+      // `one` trusts no proxy.
+      const untrusted = { ...withCookie(session), 'x-forwarded-proto': 'https' };
+      expect((await fetch(`${one.url}${path}`, { headers: untrusted })).status).not.toBe(401);
+    },
+  );
+
+  it('over HTTPS is opened with that cookie', async () => {
+    const headers = { authorization: `Bearer ${token}`, 'x-forwarded-proto': 'https' };
+    const opened = await fetch(`${other.url}/ui/session`, { method: 'POST', headers });
+    expect(opened.headers.get('set-cookie')).toMatch(
+      /^__Host-olap-warden-session=[^;]+; Path=\/; HttpOnly; SameSite=Strict; Secure$/u,
+    );
   });
 
   it('survives a restart in standalone, whose key only its owner can read', async () => {

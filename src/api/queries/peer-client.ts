@@ -1,6 +1,7 @@
 import { Agent } from 'undici';
 import type { EngineResponse } from '../../pinot/types.ts';
 import { FORWARDED_HEADER, type GatewayAddress } from '../../results/peers/peers.ts';
+import { passedSession } from '../ui/session-cookie.ts';
 import type { RequestContext } from '../server/context.ts';
 import { printTarget, type Target } from '../server/request/target.ts';
 import { HttpError } from '../server/errors.ts';
@@ -19,10 +20,9 @@ const BODY_TIMEOUT_MS = 60_000;
 const IDENTIFY_TIMEOUT_MS = 2_000;
 const IDENTITY_BYTES = 4096;
 
-/** Forwarded request headers: the credential, the headers that dashboard sessions require, and those that select the form and part of a result. */
+/** Forwarded request headers beside the session: another credential, the headers that dashboard sessions require, and those that select the form and part of a result. */
 const PASSED_HEADERS = [
   'authorization',
-  'cookie',
   'x-olap-warden-ui',
   'sec-fetch-site',
   'accept',
@@ -34,7 +34,7 @@ const PASSED_HEADERS = [
 /** HTTP client for the other gateways. Close it. */
 export class PeerClient {
   readonly #agent: Agent;
-  readonly #scheme: string;
+  readonly #scheme: 'http' | 'https';
 
   constructor(options: PeerClientOptions = {}) {
     this.#scheme = options.scheme ?? 'http';
@@ -51,12 +51,15 @@ export class PeerClient {
    * @throws {HttpError} 503 where the peer does not respond
    */
   async forward(
-    { headers: received, id, method }: RequestContext,
+    request: RequestContext,
     target: Target,
     peer: GatewayAddress,
     signal: AbortSignal,
   ): Promise<EngineResponse> {
+    const { headers: received, id, method } = request;
     const headers: Record<string, string> = { [FORWARDED_HEADER]: '1', 'x-request-id': id };
+    const session = passedSession(request, this.#scheme);
+    if (session !== undefined) headers['cookie'] = session;
     for (const name of PASSED_HEADERS) {
       const value = received[name];
       if (typeof value === 'string') headers[name] = value;

@@ -57,7 +57,7 @@ export interface AppParts {
   readonly dataPlane?: DataPlaneParts | undefined;
   /** Limits per caller; none where absent. */
   readonly callerLimits?: Limits;
-  /** Addresses of proxies whose `X-Forwarded-For` is trusted; none where absent. */
+  /** Addresses of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted; none where absent. */
   readonly trustProxy?: boolean | string | readonly string[];
   /** Key and certificate for TLS, PEM; plain HTTP where absent. */
   readonly https?: { readonly key: Buffer; readonly cert: Buffer } | undefined;

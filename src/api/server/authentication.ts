@@ -35,7 +35,7 @@ type ExtractedCredential = Credential | { readonly problem: 'none' | 'malformed'
 
 /** The credential of a request: its `Authorization` header, otherwise the dashboard session. */
 async function extractCredential(
-  request: Pick<RequestContext, 'headers'>,
+  request: Pick<RequestContext, 'headers' | 'protocol'>,
   sessions: Sessions,
 ): Promise<ExtractedCredential> {
   const header = request.headers.authorization;

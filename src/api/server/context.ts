@@ -18,6 +18,8 @@ export interface RequestContext {
   readonly headers: IncomingHttpHeaders;
   /** From `X-Forwarded-For` where the proxy is trusted. Also known when the client has disconnected. */
   readonly clientAddress: string;
+  /** Of the client's connection, from `X-Forwarded-Proto` where the proxy is trusted. */
+  readonly protocol: 'http' | 'https';
   readonly log: Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>;
   /** Set by authentication. It is null before that, despite its type. */
   principal: Principal;

@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { RequestContext } from '../server/context.ts';
 import { HttpError } from '../server/errors.ts';
 import { MAX_TOKEN_BYTES } from './sessions.ts';
 
-const COOKIE = 'olap-warden-session';
+const NAME = 'olap-warden-session';
 /** Browsers reject larger cookies. */
 const MAX_COOKIE_BYTES = 4000;
 /** Pages of other origins cannot set this header, because the gateway does not allow CORS. */
@@ -14,22 +15,37 @@ const SAME_SITE_HEADER = 'x-olap-warden-ui';
  * The cookie is HttpOnly and SameSite=Strict. It is accepted only together with a header that pages of other origins cannot send and, where the
  * browser sends `Sec-Fetch-Site`, only for same-origin requests. This prevents cross-site request forgery.
  */
-export function sessionCookie(request: Pick<FastifyRequest, 'headers'>): string | undefined {
+export function sessionCookie(request: Pick<RequestContext, 'headers' | 'protocol'>): string | undefined {
   const { cookie, [SAME_SITE_HEADER]: marker, 'sec-fetch-site': site } = request.headers;
   if (cookie === undefined || marker !== '1') return undefined;
   if (site !== undefined && site !== 'same-origin') return undefined;
+  const name = cookieName(request.protocol);
   for (const part of cookie.split(';')) {
     const at = part.indexOf('=');
-    if (at > 0 && part.slice(0, at).trim() === COOKIE) {
+    if (at > 0 && part.slice(0, at).trim() === name) {
       return part.slice(at + 1).trim();
     }
   }
   return undefined;
 }
 
+/** The `Cookie` header by which a gateway passes a session of a request on, over `protocol`; undefined where the request has none. */
+export function passedSession(
+  request: Pick<RequestContext, 'headers' | 'protocol'>,
+  protocol: RequestContext['protocol'],
+): string | undefined {
+  const session = sessionCookie(request);
+  return session === undefined ? undefined : `${cookieName(protocol)}=${session}`;
+}
+
+/** With the prefix `__Host-`, browsers accept the cookie only from this host, so that a page of a sibling domain cannot set another session. */
+function cookieName(protocol: RequestContext['protocol']): string {
+  return protocol === 'https' ? `__Host-${NAME}` : NAME;
+}
+
 /** Secure, except over plain HTTP, which is used for trials on a workstation. */
 function cookie(request: FastifyRequest, value: string, end: string): string {
-  return `${COOKIE}=${value}; Path=/; HttpOnly; SameSite=Strict${request.protocol === 'https' ? '; Secure' : ''}${end}`;
+  return `${cookieName(request.protocol)}=${value}; Path=/; HttpOnly; SameSite=Strict${request.protocol === 'https' ? '; Secure' : ''}${end}`;
 }
 
 /**

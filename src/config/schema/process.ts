@@ -26,7 +26,7 @@ export const PROCESS_SETTINGS = {
     text({ description: 'PEM file with the private key of the certificate.', unit: 'path' }),
   ),
   'trust-proxy': texts({
-    description: 'Addresses or networks of proxies whose `X-Forwarded-For` is trusted.',
+    description: 'Addresses or networks of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted.',
     default: [],
   }),
   'audit-file': Type.Optional(

@@ -3,6 +3,7 @@ import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { connect, type ConnectionOptions } from 'node:tls';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Pki } from '../../support/kubernetes/pki.ts';
@@ -60,6 +61,21 @@ it('serves HTTPS and applies a renewed certificate without a restart', async () 
   await install('second');
   await expect.poll(served, { interval: 250 }).toBe('second');
 });
+
+it.each(['/api/v1/rbac-manager/whoami', '/query/sql'])(
+  'knows that the request for %s came over HTTPS',
+  async (path) => {
+    const message = (name: string): Promise<string> =>
+      new Promise((resolve, reject) => {
+        const headers = { cookie: `${name}olap-warden-session=x`, 'x-olap-warden-ui': '1' };
+        get(`https://127.0.0.1:${port()}${path}`, { ca, agent: false, headers }, (response) => {
+          text(response).then(resolve, reject);
+        }).once('error', reject);
+      });
+    expect(await message('__Host-')).toContain('the session is invalid');
+    expect(await message('')).toContain('no credential was sent');
+  },
+);
 
 /** The protocol of a handshake with these options; the error where the server refuses it. */
 async function handshake(options: ConnectionOptions): Promise<string> {

@@ -5,7 +5,7 @@ import type { Clock } from '../../../platform/clock.ts';
 import { type AccessLog, cutAnswer, sentStatus } from '../../server/logs/access-log.ts';
 import type { AnswerTarget } from '../../proxy/answer-writer.ts';
 import { errorAnswer, knownError } from '../../server/app-errors.ts';
-import { clientAddress, type Trust } from '../../server/request/client-address.ts';
+import { clientAddress, clientProtocol, type Trust } from '../../server/request/client-address.ts';
 import type { RequestContext } from '../../server/context.ts';
 import { requestIdOf } from '../../server/request/request-id.ts';
 import { RequestLog } from '../../server/logs/request-log.ts';
@@ -58,6 +58,10 @@ export class Exchange implements RequestContext, AnswerTarget {
       for (const call of this.#closers) call();
       this.#endQuery();
     });
+  }
+
+  get protocol(): 'http' | 'https' {
+    return clientProtocol(this.request, this.#parts.trust);
   }
 
   /** Whether the response is closed, complete or not. */

@@ -2,9 +2,12 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { processSessionKeys } from '../../../../src/api/ui/session-keys.ts';
+import { Sessions } from '../../../../src/api/ui/sessions.ts';
+import { systemClock } from '../../../../src/platform/clock.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts';
 import { newRequestId } from '../../../../src/results/request-id.ts';
-import { TEST_HEADERS } from '../../../support/app.ts';
+import { TEST_HEADERS, TEST_TOKEN } from '../../../support/app.ts';
 import { fileProperties, memoryProperties } from '../../../support/result-stores.ts';
 import { answerText, responseOf, rowTexts, StubEndpoint } from '../../results/answers.ts';
 import { engineOf, startGateways, stopGateways, type TestGateway } from './gateways.ts';
@@ -92,11 +95,16 @@ describe('a damaged result in a local store', () => {
 describe('three gateways with stores of their own', () => {
   let gateways: TestGateway[];
   let [first, second, third]: TestGateway[] = [];
+  const sessions = new Sessions({ keys: processSessionKeys(), maxAgeMs: 60_000, clock: systemClock });
 
   beforeAll(async () => {
     const endpoint = new StubEndpoint();
     endpoint.answer = () => responseOf(answerText(rowTexts(10)));
-    gateways = await startGateways(3, { engine: engineOf(endpoint), store: memoryProperties });
+    gateways = await startGateways(3, {
+      engine: engineOf(endpoint),
+      store: memoryProperties,
+      parts: { sessions, trustProxy: ['127.0.0.1'] },
+    });
     [first, second, third] = gateways;
   });
   afterAll(() => stopGateways(gateways));
@@ -132,6 +140,21 @@ describe('three gateways with stores of their own', () => {
     for (const gateway of gateways) {
       expect((await call(gateway, `/query/${requestId}/results?offset=0`)).status).toBe(404);
     }
+  });
+
+  it.each([
+    ['http', 'olap-warden-session'],
+    ['https', '__Host-olap-warden-session'],
+  ])('forwards a session of the dashboard that came over %s', async (protocol, name) => {
+    const { requestId } = await submit();
+    const answer = await fetch(`${second!.url}/query/${requestId}/results?offset=3&numRows=4`, {
+      headers: {
+        cookie: `other=1; ${name}=${await sessions.seal(TEST_TOKEN)}`,
+        'x-olap-warden-ui': '1',
+        'x-forwarded-proto': protocol,
+      },
+    });
+    expect([answer.status, await answer.json()]).toMatchObject([200, { brokerId: 'gateway-0' }]);
   });
 
   it('forwards the caller’s credential to the gateway with the result, and its error back', async () => {
