@@ -49,7 +49,7 @@ const REASONS: readonly Reason[] = [
   },
   {
     work: /^\d+ clients page, each every \d+ s, while 1 GB is stored: event-loop delay p99$/,
-    text: `The longest pauses are full collections of 10 to 20 ms: ${OUTSIDE_HEAP}. With \`NODE_OPTIONS=--max-semi-space-size=4\` small collections are frequent enough to free it: 12 ms`,
+    text: `The longest pauses are full collections of 10 to 20 ms: ${OUTSIDE_HEAP}`,
   },
   {
     work: /^event loop held by SQL: columns$/,

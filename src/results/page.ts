@@ -36,8 +36,8 @@ export type WholePage = Page & { readonly rows: readonly Uint8Array[] };
 export interface PageOptions {
   /** `brokerHost` and `brokerPort`. */
   readonly holder?: HolderAddress | undefined;
-  /** Larger pages are streamed; default `WHOLE_PAGE_BYTES`. */
-  readonly wholeBytes?: number;
+  /** Whether rows of this many bytes may be in memory; otherwise they are streamed. By default up to `WHOLE_PAGE_BYTES`. */
+  readonly isRoomFor?: (bytes: number) => boolean;
 }
 
 /** Fields set by this gateway; the engine's fields of these names are dropped. */
@@ -74,8 +74,9 @@ export async function readPage(
   const page = { offset, numRows };
   const index = reader.knownIndex ?? (await reader.index(signal));
   const strides = stridesOf(index, record.rowBytes, page);
+  const readBytes = strides.last.to - strides.first.from;
   const { rows, bytes } =
-    strides.last.to - strides.first.from <= (options.wholeBytes ?? WHOLE_PAGE_BYTES)
+    (options.isRoomFor?.(readBytes) ?? readBytes <= WHOLE_PAGE_BYTES)
       ? await readWhole({ reader, index }, { strides, page }, signal)
       : await readInPieces({ reader, index }, strides, signal);
   return { ...frame, rows, length: head.length + bytes + tail.length };

@@ -120,9 +120,8 @@ export class PaginatedQueries {
   async page(reader: ResultReader, request: PageRequest, signal: AbortSignal): Promise<Page> {
     const { record } = reader;
     if (isCursorRecord(record)) return this.#cursorPage(reader, record, request, signal);
-    const wholeBytes = this.#readers.room;
-    this.#readers.hold(reader, wholeBytes);
-    const reading = readPage(reader, request, { holder: this.holder, wholeBytes }, signal);
+    const isRoomFor = (bytes: number): boolean => this.#readers.reserve(reader, bytes);
+    const reading = readPage(reader, request, { holder: this.holder, isRoomFor }, signal);
     const page = await this.#damages.noting(record, reading);
     await this.#renewal.renew(record);
     const { rows } = page;

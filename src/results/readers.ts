@@ -80,6 +80,13 @@ export class Readers {
     return new TrackedReader(reader, this.#untrack);
   }
 
+  /** Holds the memory of the reader's page before it is read. @returns false if there is no room for it */
+  reserve(reader: ResultReader, bytes: number): boolean {
+    if (bytes > this.room) return false;
+    this.hold(reader, bytes);
+    return true;
+  }
+
   /** Sets the memory used by the reader's page, until the next page or the close. */
   hold(reader: ResultReader, bytes: number): void {
     // Other readers are not tracked, so their memory would never be released.

@@ -87,7 +87,7 @@ describe('a page', () => {
     'contains exactly the requested rows with stride %i, read at once or streamed',
     async (stride) => {
       const signal = AbortSignal.timeout(WAIT_LIMIT_MS);
-      for (const wholeBytes of [undefined, 0]) {
+      for (const isWhole of [undefined, false]) {
         for (const [offset, numRows] of [
           [0, 100],
           [0, 1],
@@ -97,7 +97,7 @@ describe('a page', () => {
           [99, 1],
           [99, 50],
         ] as const) {
-          const options = wholeBytes === undefined ? {} : { wholeBytes };
+          const options = isWhole === undefined ? {} : { isRoomFor: () => isWhole };
           const page = await readPage(readerOf(stride), { offset, numRows }, options, signal);
           const body = await collect(page.rows);
           expect(body).toBe(rows.slice(offset, offset + numRows).join(' , '));
