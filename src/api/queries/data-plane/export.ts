@@ -8,8 +8,11 @@ import type { DataPlaneParts } from './parts.ts';
 import type { Exchange } from './exchange.ts';
 import { sendBody, VARY } from './send.ts';
 
-/** Memory of a download: pieces of the rows, their text, and a record batch. */
-const EXPORT_BYTES = 8 * 1024 * 1024;
+/**
+ * Memory of a download: pieces of the rows, their text, and a record batch or the row group of a Parquet file. The downloads that one caller may have
+ * at once, compressed, leave room for its pages in the default of `max-answer-bytes-per-caller`.
+ */
+const EXPORT_BYTES = 5 * 1024 * 1024;
 
 /** The requested download format; undefined for a page. @param format the query parameter */
 export function exportFormat({ headers }: Exchange, format: string | undefined): ExportFormat | undefined {
@@ -40,6 +43,7 @@ export async function sendExport(
   // A stored result never changes, so its id and the rows identify the bytes.
   const etag = `"${requestId}.${offset}.${numRows}.${extension}"`;
   const coding = isCompressed === true ? undefined : codingFor(exchange, found.length, settings());
+  if (coding === undefined) lease.resize(EXPORT_BYTES);
   const headers = {
     'content-type': contentType,
     'content-disposition': `attachment; filename="${requestId}.${extension}"`,
