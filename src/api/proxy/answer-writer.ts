@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { systemClock } from '../../platform/clock.ts';
 import { headerOf, responseHeaderList } from '../../pinot/headers.ts';
 import { EngineError, type AnswerFlow, type AnswerHead, type AnswerSink } from '../../pinot/types.ts';
+import { cutConnection } from '../server/cut-connection.ts';
 import { cutAnswer } from '../server/logs/access-log.ts';
 import { type AuthorizedTables, TablesGuard, UnexpectedTables } from './tables-guard.ts';
 import { credentialRefused, HttpError } from '../server/errors.ts';
@@ -126,7 +127,7 @@ export class AnswerWriter implements AnswerSink {
     this.#paused = true;
     if (this.#cancelStallTimer !== undefined) return;
     const { raw } = this.#target;
-    this.#cancelStallTimer = systemClock.schedule(() => raw.destroy(), STALL_MS);
+    this.#cancelStallTimer = systemClock.schedule(() => cutConnection(raw), STALL_MS);
     raw.once('drain', () => {
       this.#cancelStallTimer?.();
       this.#cancelStallTimer = undefined;

@@ -3,6 +3,7 @@ import { readBody } from '../../pinot/controller.ts';
 import { responseHeaders } from '../../pinot/headers.ts';
 import type { Engine } from '../../pinot/types.ts';
 import type { ByteBudget } from '../server/bounds/byte-budget.ts';
+import { cutConnection } from '../server/cut-connection.ts';
 import { credentialRefused, HttpError } from '../server/errors.ts';
 import { clientSignal } from './forward.ts';
 import { addressOf, visibleTo, type Address, type Rewrite } from './lists.ts';
@@ -78,7 +79,7 @@ export async function passList(
   }
   const bytes = await readBody(answer.body, MAX_LIST_BYTES, `\`GET ${judged.path}\` of the engine`);
   resize(bytes.length);
-  reply.raw.setTimeout(STALL_MS, () => reply.raw.destroy());
+  reply.raw.setTimeout(STALL_MS, () => cutConnection(reply.raw));
   const headers = responseHeaders(answer.headers);
   delete headers['content-length'];
   reply.code(answer.status).headers(headers);

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 import { sleep, systemClock, type Clock } from '../../platform/clock.ts';
 import { runPeriodically } from '../../platform/periodic.ts';
+import { cutOpenResponses, trackOpenResponses } from './cut-connection.ts';
 
 /** A listener could not be opened; the message has the remedy. */
 export class ListenError extends Error {
@@ -34,6 +35,7 @@ function portOf(server: Server): number {
 
 /** Opens the listener of the REST APIs. @returns its port @throws {ListenError} */
 export async function listen(app: FastifyInstance, host: string, port: number): Promise<number> {
+  trackOpenResponses(app.server);
   try {
     await app.listen({ host, port, listenTextResolver: () => 'listening' });
   } catch (error) {
@@ -90,6 +92,7 @@ export async function drain(app: FastifyInstance, graceMs: number, clock: DrainC
   await announceConnectionClose(app, Math.min(CONNECTION_CLOSE_GRACE_MS, graceMs), clock);
   const cancel = clock.schedule(() => {
     completed = false;
+    cutOpenResponses(app.server);
     app.server.closeAllConnections();
   }, graceMs);
   // app.close() leaves connections open that become idle later.

@@ -4,6 +4,7 @@ import { responseHeaders } from '../../../pinot/headers.ts';
 import type { EngineResponse } from '../../../pinot/types.ts';
 import type { Page, WholePage } from '../../../results/page.ts';
 import type { Coding } from '../../server/content-coding.ts';
+import { cutConnection } from '../../server/cut-connection.ts';
 import { compressor } from './coding.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -52,7 +53,7 @@ export function writePage(raw: ServerResponse, page: WholePage, stallMs = STALL_
   raw.end(page.tail);
   raw.uncork();
   // Usually everything has been written by now, and no timer is needed.
-  if (raw.writableLength > 0) raw.setTimeout(stallMs, () => raw.destroy());
+  if (raw.writableLength > 0) raw.setTimeout(stallMs, () => cutConnection(raw));
   return promise;
 }
 
@@ -101,14 +102,25 @@ function begin({ raw, ownHeaders }: Exchange, length: number): ServerResponse {
   return raw;
 }
 
-/** A failure closes the connection before the announced length, so that clients detect the incomplete response. */
+/** A failure cuts the connection, so that clients detect the incomplete response. */
 async function sendPieces({ raw, log }: Exchange, pieces: AsyncIterable<Uint8Array>, coding?: Coding): Promise<void> {
-  raw.setTimeout(STALL_MS, () => raw.destroy());
+  raw.setTimeout(STALL_MS, () => cutConnection(raw));
   try {
-    await (coding === undefined ? pipeline(pieces, raw) : pipeline(pieces, compressor(coding), raw));
+    const cutting = cutAtFailure(raw, pieces);
+    await (coding === undefined ? pipeline(cutting, raw) : pipeline(cutting, compressor(coding), raw));
   } catch (error) {
     if (isPrematureClose(error)) return;
     log.error({ err: error }, 'failed to send the response');
+  }
+}
+
+/** Before `pipeline` closes the connection of a failed response as it would that of a complete one. */
+async function* cutAtFailure(raw: ServerResponse, pieces: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  try {
+    yield* pieces;
+  } catch (error) {
+    cutConnection(raw);
+    throw error;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { MonotonicClock } from '../../../platform/clock.ts';
+import { cutConnection } from '../cut-connection.ts';
 
 /** The request part of an access record. */
 export interface AnsweredRequest {
@@ -27,10 +28,10 @@ export type AnswerState = Pick<ServerResponse, 'statusCode' | 'headersSent' | 'w
 
 const abortStatus = new WeakMap<AnswerState, number>();
 
-/** Destroys the connection before the response is complete, so that the client detects it. @param status error status for the access record */
+/** Cuts the connection before the response is complete. @param status error status for the access record */
 export function cutAnswer(response: AnswerState, status: number): void {
   abortStatus.set(response, status);
-  response.destroy();
+  cutConnection(response);
 }
 
 /** The status of a closed response; undefined if the connection ended before a status was sent. */

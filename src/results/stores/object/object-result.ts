@@ -1,3 +1,4 @@
+import type { MonotonicClock } from '../../../platform/clock.ts';
 import { damaged, QueryError } from '../../errors.ts';
 import type { ResultReader, ResultRecord, ResultWriter } from '../../result-store.ts';
 import { decodeIndex, encodeIndex, indexBytes, type RowIndex, storedRowBytes } from '../../row-index.ts';
@@ -6,6 +7,8 @@ import { RECORD, ROWS } from './object-pairs.ts';
 import type { CachedResult } from '../result-cache.ts';
 
 const CLEAN_UP_TIMEOUT_MS = 30_000;
+/** Buckets, the SDKs and networks close connections that are idle for seconds to minutes, as they are while a client does not read. */
+const IDLE_MS = 1_000;
 
 /** Size of the rows object of a complete result: rows and index. */
 export function objectBytes(record: ResultRecord): number {
@@ -76,6 +79,7 @@ export class ObjectWriter implements ResultWriter {
 }
 
 export interface ObjectReaderOptions {
+  readonly clock: MonotonicClock;
   /** Called when the rows do not exist any more. */
   readonly forget?: () => void;
   /** Thrown instead of reading rows. */
@@ -115,17 +119,31 @@ export class ObjectReader implements ResultReader {
 
   async *stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
     if (this.#options.problem !== undefined) throw this.#options.problem;
+    let at = from;
+    for (let isComplete = false; !isComplete;) {
+      const idle = new IdleTime(this.#options.clock);
+      try {
+        for await (const part of await this.#range(at, to, signal)) {
+          at += part.length;
+          idle.begin();
+          yield part;
+          idle.end();
+        }
+        isComplete = true;
+      } catch (error) {
+        // Objects never change, so the rest can be read by another request.
+        if (idle.longestMs < IDLE_MS || !isUnavailable(error)) throw error;
+        isComplete = at >= to;
+      }
+    }
+    if (at !== to) throw damaged('its object is too short');
+  }
+
+  async #range(from: number, to: number, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const bytes = await this.#client.range(this.#key, from, to, signal);
-    if (bytes === undefined) {
-      this.#options.forget?.();
-      throw notFound();
-    }
-    let left = to - from;
-    for await (const part of bytes) {
-      left -= part.length;
-      yield part;
-    }
-    if (left !== 0) throw damaged('its object is too short');
+    if (bytes !== undefined) return bytes;
+    this.#options.forget?.();
+    throw notFound();
   }
 
   async close(): Promise<void> {}
@@ -133,6 +151,29 @@ export class ObjectReader implements ResultReader {
   get #key(): string {
     return this.record.requestId + ROWS;
   }
+}
+
+/** How long a connection waited for its reader. */
+class IdleTime {
+  longestMs = 0;
+  readonly #clock: MonotonicClock;
+  #since = 0;
+
+  constructor(clock: MonotonicClock) {
+    this.#clock = clock;
+  }
+
+  begin(): void {
+    this.#since = this.#clock.monotonic();
+  }
+
+  end(): void {
+    this.longestMs = Math.max(this.longestMs, this.#clock.monotonic() - this.#since);
+  }
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof QueryError && error.code === 'store-unavailable';
 }
 
 function notFound(): QueryError {

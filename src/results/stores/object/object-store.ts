@@ -278,10 +278,12 @@ export class ObjectResultStore implements ResultStore {
 
   /** @param problem the reader throws it instead of reading rows */
   #reader(cached: CachedResult, problem?: QueryError): ResultReader {
-    if (problem !== undefined) return new ObjectReader(this.#client, cached, { problem });
+    const clock = this.#clock;
+    if (problem !== undefined) return new ObjectReader(this.#client, cached, { clock, problem });
     if (!this.#seen.has(cached)) this.#seen.set(cached, this.#clock.monotonic());
     this.#cache.set(cached.record.requestId, cached);
-    return new ObjectReader(this.#client, cached, { forget: () => this.#cache.delete(cached.record.requestId) });
+    const forget = (): void => void this.#cache.delete(cached.record.requestId);
+    return new ObjectReader(this.#client, cached, { clock, forget });
   }
 }
 

@@ -73,6 +73,28 @@ describe('session keys in a file', () => {
     expect(await file.find(deriveSessionKey(NEW).id)).toEqual(deriveSessionKey(NEW));
   });
 
+  it('are those of before or after a change for requests in flight, and a removed one is never found again', async () => {
+    const [before, after] = [deriveSessionKey(OLD), deriveSessionKey(NEW)];
+    await writeFile(path, OLD);
+    const file = keys();
+    await file.sealing();
+    for (const content of [`${NEW}\n${OLD}`, `${OLD}\n${NEW}`, `${NEW}\n${OLD}`]) {
+      clock.jump(10_000);
+      // Readers may see the file empty or cut.
+      const changing = writeFile(path, content);
+      const asked = Array.from({ length: 50 }, () => [file.sealing(), file.find(before.id)] as const).flat();
+      for (const key of await Promise.all(asked)) expect([before.id, after.id]).toContain(key?.id);
+      await changing;
+    }
+    await writeFile(path, NEW);
+    clock.jump(10_000);
+    const asked = Array.from({ length: 50 }, () => file.find(before.id));
+    expect(await Promise.all(asked)).toEqual(Array.from({ length: 50 }, () => undefined));
+    await rm(path);
+    clock.jump(10_000);
+    expect([await file.find(before.id), await file.find(after.id)]).toEqual([undefined, after]);
+  });
+
   it('stay in use while the file is missing or invalid, and each problem is reported once', async () => {
     await writeFile(path, OLD);
     const file = keys();
