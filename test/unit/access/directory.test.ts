@@ -278,6 +278,17 @@ describe('Assignments that expire', () => {
     expect(mayQuery()).toBe(false);
   });
 
+  it('are listed until the expiry, and only those of roles that exist', () => {
+    const { clock, store, directory } = setUpAt(EXPIRY - 1);
+    store.seed(until('a', '2026-12-01T00:00:00Z'), roleAssignment('b', { role: 'absent', subjects: [ada] }));
+    expect([...directory.rolesOf(ADA)].toSorted()).toEqual(['absent', 'analysts']);
+    expect(directory.existingRolesOf(ADA)).toEqual(['analysts']);
+    expect(directory.assignmentsOf(ADA)).toEqual([{ role: 'analysts', subject: ada, expiry: EXPIRY }]);
+    clock.time = EXPIRY;
+    expect(directory.existingRolesOf(ADA)).toEqual([]);
+    expect(directory.assignmentsOf(ADA)).toEqual([]);
+  });
+
   it('end the use of a service token with its last role', () => {
     const { clock, store, directory } = setUpAt(EXPIRY - 1);
     const token = { type: 'service-token', name: 'loader', expiresAt: '2026-12-01T00:00:00Z' } as const;

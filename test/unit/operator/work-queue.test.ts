@@ -1,5 +1,6 @@
 import { Registry } from 'prom-client';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Clock } from '../../../src/platform/clock.ts';
 import { WorkQueue } from '../../../src/operator/work-queue.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { metrics } from './fakes.ts';
@@ -104,6 +105,19 @@ describe('delays', () => {
     queue.done('a');
     await clock.advance(10_000);
     expect(queue.length).toBe(0);
+  });
+
+  it('end with a timer that fires up to 1 ms early, as timers of Node do', async () => {
+    const early: Clock = {
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic(),
+      random: () => clock.random(),
+      schedule: (callback, ms) => clock.schedule(callback, ms - 1),
+    };
+    queue = new WorkQueue(early, metrics().queue('role'));
+    queue.addAfter('a', 10);
+    await clock.advance(9);
+    expect(queue.length).toBe(1);
   });
 
   it('can be longer than a timer of Node', async () => {

@@ -106,6 +106,18 @@ async function clean(
 const GATEWAY_TIMEOUT_MS = 30_000;
 const CLEANED = { deleted: 1, error: undefined };
 
+describe('a deletion', () => {
+  it('is true of a result that the gateway had, false of one that is absent, and an error for any other status', async () => {
+    const [gateway] = gateways as [StubGateway];
+    const remove = () => client.delete(gateway.address, OLD, AbortSignal.timeout(WAIT_LIMIT_MS));
+    expect(await remove()).toBe(true);
+    gateway.answer = 'not found';
+    expect(await remove()).toBe(false);
+    gateway.accepts = 'Bearer another';
+    await expect(remove()).rejects.toThrow(`deleting \`${OLD}\`: status 401`);
+  });
+});
+
 describe('the cleaner', () => {
   it('requests the own results of each gateway, and deletes those that expired before the grace of a renewal', async () => {
     expect(await clean()).toEqual([CLEANED, CLEANED, CLEANED]);

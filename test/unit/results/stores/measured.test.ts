@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { prometheusQueryMetrics } from '../../../../src/results/metrics.ts';
-import type { ResultStore } from '../../../../src/results/result-store.ts';
+import type { ResultStore, StoredResultSummary } from '../../../../src/results/result-store.ts';
 import { measuredStore } from '../../../../src/results/stores/measured.ts';
 import { ObjectResultStore } from '../../../../src/results/stores/object/object-store.ts';
 import { storeAnswer } from '../../../../src/results/submit.ts';
@@ -109,6 +109,22 @@ describe('store metrics', () => {
     for await (const _ of store.list(signal)) break;
     expect(await metric('duration_seconds_count', 'list')).toBe('1');
     expect(await metric('errors_total', 'list')).toBeUndefined();
+  });
+
+  it('end the listing of the store when the consumer stops', async () => {
+    let ended = false;
+    async function* list(): AsyncIterable<StoredResultSummary> {
+      try {
+        yield* store.list(signal);
+      } finally {
+        ended = true;
+      }
+    }
+    const another = measuredStore({ ...store, list }, prometheusQueryMetrics(new Registry()), {
+      monotonic: () => clockMs,
+    });
+    for await (const _ of another.list(signal)) break;
+    expect(ended).toBe(true);
   });
 
   it('pass `tidy` to the store', async () => {

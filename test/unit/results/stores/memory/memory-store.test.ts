@@ -43,6 +43,14 @@ describe('the capacity of the memory store', () => {
   });
 });
 
+it('keeps no memory for a result beyond its bytes', async () => {
+  const store = new MemoryStore({ maxBytes: CAPACITY });
+  await storing(store, 'a', 1000, 500);
+  const reader = await store.open('a');
+  const pieces = await reader!.read(0, 1500, new AbortController().signal);
+  expect(pieces.map(({ buffer }) => buffer.byteLength)).toEqual([1500]);
+});
+
 describe('the memory of pages', () => {
   it('leaves less room for others until the page is closed', async () => {
     const store = new MemoryStore({ maxBytes: CAPACITY });
