@@ -112,7 +112,7 @@ describe('delays', () => {
       now: () => clock.now(),
       monotonic: () => clock.monotonic(),
       random: () => clock.random(),
-      schedule: (callback, ms) => clock.schedule(callback, ms - 1),
+      schedule: (callback, ms) => clock.schedule(callback, Math.max(1, ms - 1)),
     };
     queue = new WorkQueue(early, metrics().queue('role'));
     queue.addAfter('a', 10);
