@@ -126,7 +126,11 @@ cases('TABLE_SEGMENTS_RELOAD_CHECK', [
     snapshot: snapshot([table('t_OFFLINE', { reload: reload(1, ['Server_b_8098']) })]),
     entities: ['t_OFFLINE', 't_OFFLINE'],
   },
-  { name: 'a disabled table', snapshot: snapshot([table('t_OFFLINE', { enabled: false, reload: reload(1) })]) },
+  {
+    name: 'a disabled table',
+    snapshot: snapshot([table('t_OFFLINE', { enabled: false, reload: reload(1) })]),
+    message: 'not applicable',
+  },
 ]);
 
 const withSegments = (count: number, enabled = true) =>
@@ -143,7 +147,7 @@ cases('SEGMENT_COUNT_CHECK', [
     entities: ['t_OFFLINE'],
   },
   { name: '10 at a threshold of 10', snapshot: withSegments(10), thresholds: { maxSegments: 10 } },
-  { name: 'a disabled table', snapshot: withSegments(60_000, false) },
+  { name: 'a disabled table', snapshot: withSegments(60_000, false), message: 'not applicable' },
   {
     name: 'an ideal state that could not be read',
     snapshot: snapshot([table('t_OFFLINE', { assignment: readFailed('no') })]),
@@ -221,7 +225,7 @@ cases(
       snapshot: outOfOrder(1, { timeColumn: undefined }),
       message: 'not applicable',
     },
-    { name: 'a dimension table', snapshot: outOfOrder(1, { isDimension: true }) },
+    { name: 'a dimension table', snapshot: outOfOrder(1, { isDimension: true }), message: 'not applicable' },
     {
       name: 'metadata that could not be read',
       snapshot: snapshot([table('t_OFFLINE', { segments: readFailed('no') })]),

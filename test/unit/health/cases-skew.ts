@@ -23,13 +23,17 @@ cases('SEGMENT_SKEW_HEALTH_CHECK', [
     name: 'one more',
     snapshot: spread([31, 20, 9], 60),
     entities: ['t_OFFLINE'],
-    finding: '`Server_s0_8098` hosts 31 segments',
+    finding: /^`Server_s0_8098` hosts 31 segments of the table; the average over 3 servers is 20$/u,
   },
   { name: '50 segments are too few to be judged', snapshot: spread([50, 0, 0], 50), message: 'not applicable' },
   { name: '51 are enough', snapshot: spread([51, 0, 0], 51), entities: ['t_OFFLINE'] },
   { name: 'one server', snapshot: spread([100], 100) },
-  { name: 'a dimension table', snapshot: spread([100, 1, 1], 102, { config: { isDimension: true } }) },
-  { name: 'a disabled table', snapshot: spread([100, 1, 1], 102, { enabled: false }) },
+  {
+    name: 'a dimension table',
+    snapshot: spread([100, 1, 1], 102, { config: { isDimension: true } }),
+    message: 'not applicable',
+  },
+  { name: 'a disabled table', snapshot: spread([100, 1, 1], 102, { enabled: false }), message: 'not applicable' },
   {
     name: 'an idle server of another tenant does not count',
     snapshot: snapshot([table('t_OFFLINE', { assignment: readOk(assignment(byServer([60, 60]), { segments: 60 })) })], {
@@ -273,8 +277,8 @@ cases('DATA_SIZE_SKEW_CHECK', [
   { name: 'a skew of 2.24', snapshot: bytesOn([9, 0, 0, 0, 0]), entities: ['Server_s0_8098'], finding: '2.24' },
   { name: 'a skew of −2.24', snapshot: bytesOn([0, 9, 9, 9, 9]), entities: ['Server_s0_8098'], finding: '-2.24' },
   { name: 'a skew of exactly −2', snapshot: bytesOn([0, 9, 9, 9]) },
-  { name: 'all the same', snapshot: bytesOn([5, 5, 5, 5]), message: 'the same on all 4' },
-  { name: 'two servers', snapshot: bytesOn([5, 1]), message: 'at least 3 servers' },
+  { name: 'all the same', snapshot: bytesOn([5, 5, 5, 5]), message: 'not applicable: data size is the same on all 4' },
+  { name: 'two servers', snapshot: bytesOn([5, 1]), message: 'not applicable: skew needs at least 3 servers' },
   {
     name: 'sizes that no server reported',
     snapshot: bytesOn([5, 5, 5], { incomplete: 'no server reported a size' }),
@@ -290,7 +294,11 @@ const leaders = (counts: readonly number[], idle = 0) =>
   });
 
 cases('CONTROLLER_TABLES_SKEW_CHECK', [
-  { name: 'one controller', snapshot: leaders([30]), message: 'at least 3 lead controllers, the cluster has 1' },
+  {
+    name: 'one controller',
+    snapshot: leaders([30]),
+    message: 'not applicable: skew needs at least 3 lead controllers, the cluster has 1',
+  },
   { name: 'a skew of exactly 2', snapshot: leaders([9, 0, 0, 0]) },
   { name: 'a skew of 2.24', snapshot: leaders([9, 0, 0, 0, 0]), entities: ['Controller_c0_9000'] },
   { name: 'controllers without a table count as none', snapshot: leaders([9], 4), entities: ['Controller_c0_9000'] },

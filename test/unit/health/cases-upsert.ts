@@ -136,7 +136,11 @@ cases('UPSERT_PRIMARY_KEY_SKEW_CHECK', [
   { name: 'a skew of 2.24', snapshot: onServers([9, 0, 0, 0, 0]), entities: ['Server_s0_8098'] },
   { name: 'a skew of −2.24', snapshot: onServers([0, 9, 9, 9, 9]), entities: ['Server_s0_8098'] },
   { name: 'two servers', snapshot: onServers([9, 0]), message: 'not applicable' },
-  { name: 'no such table', snapshot: snapshot(), message: 'no enabled upsert or deduplication table' },
+  {
+    name: 'no such table',
+    snapshot: snapshot(),
+    message: 'not applicable: the cluster has no enabled upsert or deduplication table',
+  },
   { name: 'counts that could not be read', snapshot: unread, entities: ['t_REALTIME'], couldNotEvaluate: true },
 ]);
 
@@ -168,7 +172,7 @@ const preloaded = (config: Partial<TableConfig>, cluster: Readonly<Record<string
 cases(
   'PREBUILT_SNAPSHOT_CHECK',
   [
-    { name: 'no such table', snapshot: preloaded({}), message: 'no enabled upsert' },
+    { name: 'no such table', snapshot: preloaded({}), message: 'not applicable' },
     { name: 'an upsert table with both', snapshot: preloaded({ upsert: true, snapshot: 'on', preload: 'on' }) },
     {
       name: 'without preload',
