@@ -94,6 +94,8 @@ describe('a session', () => {
       for (const [name, forwarded] of [
         ['', 'https'],
         ['', 'http, https'],
+        ['__Host-', ''],
+        ['__Host-', 'HTTPS'],
         ['__Host-', 'http'],
         ['__Host-', 'https, http'],
       ] as const)
@@ -102,6 +104,7 @@ describe('a session', () => {
         ['__Host-', 'https'],
         ['__Host-', 'http, https'],
         ['', 'http'],
+        ['', ''],
       ] as const)
         expect(await status(name, forwarded), `${name} ${forwarded}`).not.toBe(401);
       // `one` trusts no proxy.

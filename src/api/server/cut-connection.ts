@@ -5,7 +5,7 @@ import { TLSSocket } from 'node:tls';
 type Cuttable = Pick<ServerResponse, 'destroy'> & Partial<Pick<ServerResponse, 'req' | 'socket'>>;
 
 /** A response without a length then ends with its connection (RFC 9112 section 6.3). */
-const isOld = ({ httpVersion }: Pick<IncomingMessage, 'httpVersion'>): boolean => httpVersion === '1.0';
+const isHttp10 = ({ httpVersion }: Pick<IncomingMessage, 'httpVersion'>): boolean => httpVersion === '1.0';
 
 /**
  * Closes the connection of an incomplete response, so that the client detects it. Where only the end of the connection ends a response,
@@ -13,7 +13,7 @@ const isOld = ({ httpVersion }: Pick<IncomingMessage, 'httpVersion'>): boolean =
  */
 export function cutConnection(response: Cuttable): void {
   const { req, socket } = response;
-  if (req !== undefined && isOld(req) && socket instanceof Socket && !(socket instanceof TLSSocket)) {
+  if (req !== undefined && isHttp10(req) && socket instanceof Socket && !(socket instanceof TLSSocket)) {
     socket.resetAndDestroy();
   }
   response.destroy();
@@ -26,7 +26,7 @@ export function trackOpenResponses(server: Server): void {
   const open = new Set<ServerResponse>();
   openResponses.set(server, open);
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
-    if (!isOld(request)) return;
+    if (!isHttp10(request)) return;
     open.add(response);
     response.once('close', () => open.delete(response));
   });

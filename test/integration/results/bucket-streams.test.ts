@@ -15,6 +15,7 @@ import { storeAnswer } from '../../../src/results/submit.ts';
 import { CutProxy } from '../../support/cut-proxy.ts';
 import { type GcsServer, startGcs } from '../../support/gcs.ts';
 import { type S3Server, startS3 } from '../../support/s3.ts';
+import { TcpCut } from '../../support/tcp-cut.ts';
 import { answerText, collect, submission } from '../../unit/results/answers.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
@@ -229,6 +230,37 @@ async function staysAt(number: () => number): Promise<boolean> {
   await sleep(500);
   return number() === before;
 }
+
+describe('a connection that the bucket closes while the reader waits', () => {
+  it.each([
+    ['S3', async (endpoint: string) => open(s3Properties({ ...(await s3.bucket('closed')), endpoint })), () => s3],
+    ['GCS', async (endpoint: string) => open(gcsProperties({ ...(await gcs.bucket('closed')), endpoint })), () => gcs],
+  ] as const)('is replaced by another one for the rest of the rows (%s)', async (_name, make, server) => {
+    const proxy = await TcpCut.start(server().url);
+    const store = await make(proxy.url);
+    const answer = new SlowAnswer();
+    answer.finish();
+    const stored = await storeAnswer(answer.response, store, submission({ requestId: newId() }), signal());
+    if (stored.kind !== 'stored') throw new Error('not stored');
+    const { reader } = stored;
+    proxy.sent = '';
+    proxy.holdAfter(4_000_000, /^GET /u);
+    const pieces: Uint8Array[] = [];
+    let closed = 0;
+    for await (const piece of reader.stream(0, reader.record.rowBytes, signal())) {
+      pieces.push(piece);
+      if (pieces.length > 1) continue;
+      await sleep(1_200);
+      closed = proxy.cutHeld();
+    }
+    expect(closed).toBe(1);
+    expect(Buffer.concat(pieces).toString() === ROWS.join(',')).toBe(true);
+    expect(proxy.sent.match(/^GET /gmu)).toHaveLength(2);
+    await reader.close();
+    await store.close();
+    await proxy.close();
+  });
+});
 
 describe('a bucket that stops responding for a while', () => {
   it.each([

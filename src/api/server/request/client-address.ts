@@ -22,7 +22,7 @@ export function clientAddress(request: IncomingMessage, trust: Trust | undefined
 export function clientProtocol(request: IncomingMessage, trust: Trust | undefined): 'http' | 'https' {
   const { socket, headers } = request;
   const forwarded = headers['x-forwarded-proto'];
-  if (forwarded !== undefined && trust?.(socket.remoteAddress ?? '', 0) === true) {
+  if (forwarded !== undefined && forwarded !== '' && trust?.(socket.remoteAddress ?? '', 0) === true) {
     return String(forwarded).split(',').at(-1)?.trim() === 'https' ? 'https' : 'http';
   }
   return socket instanceof TLSSocket ? 'https' : 'http';

@@ -129,6 +129,8 @@ export class GcsObjectClient implements ObjectClient {
     const file = this.#bucket.file(this.#prefix + key);
     const { stream, stop } = readObject(file, { start: from, end: to - 1, validation: false });
     signal.addEventListener('abort', stop, { once: true });
+    // A download can take many ranges, each with a stream of its own.
+    stream.once('close', () => signal.removeEventListener('abort', stop));
     const iterator = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
     const first = await mapStoreErrors(untilCallerAborts(undefinedIfAbsent(iterator.next()), signal));
     return first === undefined ? undefined : continued(first, iterator);

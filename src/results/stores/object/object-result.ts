@@ -118,21 +118,22 @@ export class ObjectReader implements ResultReader {
   }
 
   async *stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
-    if (this.#options.problem !== undefined) throw this.#options.problem;
+    const { clock, problem } = this.#options;
+    if (problem !== undefined) throw problem;
     let at = from;
     for (let isComplete = false; !isComplete;) {
-      const idle = new IdleTime(this.#options.clock);
+      let idleMs = 0;
       try {
         for await (const part of await this.#range(at, to, signal)) {
           at += part.length;
-          idle.begin();
+          const since = clock.monotonic();
           yield part;
-          idle.end();
+          idleMs = Math.max(idleMs, clock.monotonic() - since);
         }
         isComplete = true;
       } catch (error) {
         // Objects never change, so the rest can be read by another request.
-        if (idle.longestMs < IDLE_MS || !isUnavailable(error)) throw error;
+        if (idleMs < IDLE_MS || !isUnavailable(error)) throw error;
         isComplete = at >= to;
       }
     }
@@ -150,25 +151,6 @@ export class ObjectReader implements ResultReader {
 
   get #key(): string {
     return this.record.requestId + ROWS;
-  }
-}
-
-/** How long a connection waited for its reader. */
-class IdleTime {
-  longestMs = 0;
-  readonly #clock: MonotonicClock;
-  #since = 0;
-
-  constructor(clock: MonotonicClock) {
-    this.#clock = clock;
-  }
-
-  begin(): void {
-    this.#since = this.#clock.monotonic();
-  }
-
-  end(): void {
-    this.longestMs = Math.max(this.longestMs, this.#clock.monotonic() - this.#since);
   }
 }
 
