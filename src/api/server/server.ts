@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 import { sleep, systemClock, type Clock } from '../../platform/clock.ts';
 import { runPeriodically } from '../../platform/periodic.ts';
-import { cutOpenResponses, trackOpenResponses } from './cut-connection.ts';
+import { cutOpenResponses, trackConnections } from './cut-connection.ts';
 
 /** A listener could not be opened; the message has the remedy. */
 export class ListenError extends Error {
@@ -35,7 +35,7 @@ function portOf(server: Server): number {
 
 /** Opens the listener of the REST APIs. @returns its port @throws {ListenError} */
 export async function listen(app: FastifyInstance, host: string, port: number): Promise<number> {
-  trackOpenResponses(app.server);
+  trackConnections(app.server);
   try {
     await app.listen({ host, port, listenTextResolver: () => 'listening' });
   } catch (error) {
