@@ -111,22 +111,21 @@ class RowReader {
     const start = afterSpace(bytes, from);
     if (bytes[start] !== OPEN_ARRAY) throw this.#wrong('is not a JSON array');
     let at = afterSpace(bytes, start + 1);
-    for (let i = 0; i < columns.length; i++) {
-      if (i > 0 && bytes[at++] !== COMMA) throw this.#wrongCount(bytes, start);
-      at = afterSpace(bytes, at);
-      if (bytes[at] === CLOSE_ARRAY) throw this.#wrongCount(bytes, start);
-      at = afterSpace(bytes, this.#append(i, bytes, at));
+    let i = 0;
+    try {
+      for (; i < columns.length; i++) {
+        if (i > 0 && bytes[at++] !== COMMA) throw this.#wrongCount(bytes, start);
+        at = afterSpace(bytes, at);
+        if (bytes[at] === CLOSE_ARRAY) throw this.#wrongCount(bytes, start);
+        at = afterSpace(bytes, appendValue(columns[i] as AnyColumn, bytes, at));
+      }
+    } catch (error) {
+      throw error instanceof QueryError
+        ? error
+        : this.#wrong(`has a value in column ${i} that is not of its type`, error);
     }
     if (bytes[at] !== CLOSE_ARRAY) throw this.#wrongCount(bytes, start);
     return at + 1;
-  }
-
-  #append(i: number, bytes: Uint8Array, at: number): number {
-    try {
-      return appendValue(this.#columns[i] as AnyColumn, bytes, at);
-    } catch (error) {
-      throw this.#wrong(`has a value in column ${i} that is not of its type`, error);
-    }
   }
 
   #wrongCount(bytes: Uint8Array, start: number): QueryError {

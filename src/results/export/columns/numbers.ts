@@ -10,6 +10,7 @@ const UINT64_DIGITS = 19;
 const LOW_DIGITS = 9;
 const LOW_UNIT = 1e9;
 const WORD = 2 ** 32;
+const HALF_WORD = 2 ** 16;
 const MAX_HIGH_WORD = 2 ** 31 - 1;
 /** Powers of ten that are exact as doubles, as far as 15 digits need them. */
 const POWERS = Array.from({ length: DOUBLE_DIGITS + 1 }, (_, i) => 10 ** i);
@@ -60,7 +61,7 @@ export class Int64Column extends Column {
     return end;
   }
 
-  /** Multiplies in two parts, each exact as a double. */
+  /** Multiplies in two parts, each exact as a double. The remainder operator of doubles is many times slower than a subtraction. */
   #setLong(
     i: number,
     bytes: Uint8Array,
@@ -68,9 +69,14 @@ export class Int64Column extends Column {
   ): number {
     const split = end - LOW_DIGITS;
     const head = integer(bytes, start, split);
-    const upper = Math.floor(head / 0x1_00_00) * LOW_UNIT;
-    const lower = (head % 0x1_00_00) * LOW_UNIT + integer(bytes, split, end) + (upper % 0x1_00_00) * 0x1_00_00;
-    const high = Math.floor(upper / 0x1_00_00) + Math.floor(lower / WORD);
+    const headHigh = Math.floor(head / HALF_WORD);
+    const upper = headHigh * LOW_UNIT;
+    const upperHigh = Math.floor(upper / HALF_WORD);
+    const lower =
+      (head - headHigh * HALF_WORD) * LOW_UNIT +
+      shortInteger(bytes, split, end) +
+      (upper - upperHigh * HALF_WORD) * HALF_WORD;
+    const high = upperHigh + Math.floor(lower / WORD);
     if (high > MAX_HIGH_WORD) return this.#setText(i, bytes, at);
     this.#setWords(i, lower >>> 0, high, start !== at);
     return end;
@@ -134,10 +140,18 @@ function afterDigits(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** The value of digits, exact for at most 15. */
+/** The value of at most 15 digits, which is exact as a double. */
 function integer(bytes: Uint8Array, from: number, end: number): number {
+  const split = end - LOW_DIGITS;
+  return split <= from
+    ? shortInteger(bytes, from, end)
+    : shortInteger(bytes, from, split) * LOW_UNIT + shortInteger(bytes, split, end);
+}
+
+/** The value of at most nine digits, which fits into 32 bits: its arithmetic takes half the time of that of doubles. */
+function shortInteger(bytes: Uint8Array, from: number, end: number): number {
   let value = 0;
-  for (let at = from; at < end; at++) value = value * 10 + (bytes[at] as number) - DIGIT_0;
+  for (let at = from; at < end; at++) value = (value * 10 + (bytes[at] as number) - DIGIT_0) | 0;
   return value;
 }
 

@@ -11,10 +11,13 @@ import {
   textOf,
 } from '../json-bytes.ts';
 import { type AnyColumn, appendValue } from './append.ts';
+import { firstMarked, marksOf, repeated, WORD_BYTES, wordsOf } from '../words.ts';
 import { Column, firstOf, grown, notOfType } from './column.ts';
 
 /** A loop is faster than a call for the few bytes of most values. */
 const MAX_LOOP_BYTES = 48;
+const QUOTES = repeated(QUOTE);
+const BACKSLASHES = repeated(BACKSLASH);
 /** UTF-8 uses at most this many bytes for one UTF-16 code unit. */
 const MAX_UTF8_BYTES = 3;
 /** The character of an escape sequence of two characters, by its second one. `\\u` has 0. */
@@ -47,14 +50,23 @@ abstract class BufferColumn extends Column {
       const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.data.length, at + more));
       this.data.copy(larger, 0, 0, at);
       this.data = larger;
+      this.onGrown();
     }
     return at;
   }
+
+  /** `data` is another buffer. */
+  protected onGrown(): void {}
 }
 
 /** Texts; values of other types as they are written in JSON. */
 export class TextColumn extends BufferColumn {
   readonly kind = 'text';
+  /** The bytes of the last text, and their words. */
+  #bytes = this.data as Uint8Array;
+  #words = wordsOf(this.data);
+  #dataWords = wordsOf(this.data);
+
   append(bytes: Uint8Array, at: number): number {
     const i = this.next();
     if (bytes[at] !== QUOTE) {
@@ -62,22 +74,32 @@ export class TextColumn extends BufferColumn {
       this.#copy(i, bytes, at, end);
       return end;
     }
-    // Most texts are short: they are copied while their end is searched.
-    const start = this.reserveBytes(i, MAX_LOOP_BYTES);
-    const { data } = this;
     const limit = at + 1 + MAX_LOOP_BYTES;
-    const shift = start - at - 1;
-    let end = at + 1;
-    for (; end < limit; end++) {
-      const byte = bytes[end] as number;
-      if (byte === QUOTE) {
-        this.offsets[i + 1] = end + shift;
-        return end + 1;
-      }
-      if (byte === BACKSLASH) return this.#setEscaped(i, bytes, at);
-      data[end + shift] = byte;
+    // The last texts of a piece, where words would end after it.
+    if (limit > bytes.length) return this.#setLong(i, bytes, at);
+    if (bytes !== this.#bytes) {
+      this.#bytes = bytes;
+      this.#words = wordsOf(bytes);
+    }
+    // Most texts are short: they are copied while their end is searched.
+    const shift = this.reserveBytes(i, MAX_LOOP_BYTES) - at - 1;
+    const words = this.#words;
+    const dataWords = this.#dataWords;
+    for (let from = at + 1; from < limit; from += WORD_BYTES) {
+      const word = words.getInt32(from, true);
+      dataWords.setInt32(from + shift, word, true);
+      const marks = marksOf(word, QUOTES) | marksOf(word, BACKSLASHES);
+      if (marks === 0) continue;
+      const end = from + firstMarked(marks);
+      if (bytes[end] === BACKSLASH) return this.#setEscaped(i, bytes, at);
+      this.offsets[i + 1] = end + shift;
+      return end + 1;
     }
     return this.#setLong(i, bytes, at);
+  }
+
+  protected override onGrown(): void {
+    this.#dataWords = wordsOf(this.data);
   }
 
   #setLong(i: number, bytes: Uint8Array, at: number): number {

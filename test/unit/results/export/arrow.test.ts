@@ -51,6 +51,21 @@ describe('texts in Arrow', () => {
     expect(await read([rows])).toEqual(TEXTS);
   });
 
+  it('are those of the rows for each length, with special characters at different places', async () => {
+    // ¢, ܀ and € have bytes that are those of a quote or backslash with the highest bit.
+    const characters = ['"', '\\', '\n', 'é', '¢', '܀', '€', '🏙', '\u0001', ',', ']', '!', '#', '[', ''];
+    const texts = characters.flatMap((character) =>
+      Array.from({ length: 60 }, (_, length) => {
+        const place = (length * 7) % (length + 1);
+        return `${'x'.repeat(place)}${character}${'y'.repeat(length - place)}`;
+      }),
+    );
+    const rows = texts.map((text) => JSON.stringify([text]));
+    expect(await read([rows])).toEqual(texts);
+    // In a piece of its own each text is the last one.
+    expect(await read(rows.map((row) => [row]))).toEqual(texts);
+  });
+
   it('are those of each record batch', async () => {
     // More characters than one batch holds.
     const texts = Array.from({ length: 1500 }, (_, i) => (i % 7 === 0 ? null : `${i} ${'ü'.repeat(1000)}`));
