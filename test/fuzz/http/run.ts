@@ -123,7 +123,13 @@ async function play(port: number, fuzz: FuzzCase): Promise<Outcome> {
       client.reset();
       return { answers, failure: undefined };
     }
-    const next = () => client.answer(answers.length === fuzz.head ? 'HEAD' : 'GET');
+    const next = async (): Promise<RawAnswer> => {
+      const isHead = answers.length === fuzz.head;
+      const answer = await client.answer(isHead ? 'HEAD' : 'GET');
+      // The method of a request that cannot be parsed is not known: its error has a body, and ends the connection.
+      if (isHead && answer.status >= 400 && answer.headers.get('connection') === 'close') await client.end();
+      return answer;
+    };
     // An HTTP server may drop responses when a client ends its side, so this is the last step.
     const wanted = fuzz.expected?.length ?? Number.POSITIVE_INFINITY;
     while (
