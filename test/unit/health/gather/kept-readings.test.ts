@@ -124,6 +124,20 @@ describe('a run that reads only what has changed', () => {
     }
   });
 
+  it('sees the sizes after a reload, also if it still had temporary files when it seemed complete', async () => {
+    const runs = await known();
+    const off0 = table(runs, 'off0_OFFLINE');
+    (CHANGES['an index is configured'] as Change)(runs.cluster, [...runs.cluster.tables.keys()].indexOf(off0.name));
+    off0.needsReload = true;
+    await runs.next();
+    Object.assign(off0, { needsReload: false, growth: 2 });
+    await runs.next();
+    off0.growth = 1.5;
+    expect(await runs.next()).toEqual(await runs.full());
+    await runs.next();
+    expect(runs.tableRequests.filter((request) => request.includes('off0'))).toEqual([]);
+  });
+
   it('sees a table that was created again with as many writes as before', async () => {
     const runs = await known();
     const old = table(runs, 'off0_OFFLINE');
