@@ -1,5 +1,5 @@
 import { GatewayProcess } from '../../support/gateway-process.ts';
-import { type RawAnswer, RawClient } from '../../support/raw-client.ts';
+import { MalformedAnswer, type RawAnswer, RawClient } from '../../support/raw-client.ts';
 import { fuzzCase, type FuzzCase } from './cases.ts';
 import { fuzzEngine } from './engine.ts';
 import { judge, type JudgeContext, type Outcome } from './judge.ts';
@@ -127,7 +127,12 @@ async function play(port: number, fuzz: FuzzCase): Promise<Outcome> {
       const isHead = answers.length === fuzz.head;
       const answer = await client.answer(isHead ? 'HEAD' : 'GET');
       // The method of a request that cannot be parsed is not known: its error has a body, and ends the connection.
-      if (isHead && answer.status >= 400 && answer.headers.get('connection') === 'close') await client.end();
+      if (isHead && answer.status >= 400 && answer.headers.get('connection') === 'close') {
+        const body = await client.end();
+        if (body.length > 0 && String(body.length) !== answer.headers.get('content-length')) {
+          throw new MalformedAnswer(`${body.length} bytes after the head of an error for HEAD`);
+        }
+      }
       return answer;
     };
     // An HTTP server may drop responses when a client ends its side, so this is the last step.
