@@ -17,7 +17,7 @@ interface KeptTable {
   readonly readings: Map<KeptPart, KeptReading>;
   entries: number;
   /** Whether the last run that read it saw segments that need a reload. */
-  reloads: boolean;
+  reloadNeeded: boolean;
 }
 
 /** What one run needs to use the readings of earlier runs, and to keep its own. */
@@ -84,16 +84,16 @@ export class KeptReadings {
         this.#forget(entry.name);
         continue;
       }
-      const table = this.#tables.get(entry.name) ?? { readings: new Map(), entries: 0, reloads: false };
+      const table = this.#tables.get(entry.name) ?? { readings: new Map(), entries: 0, reloadNeeded: false };
       for (const part of KEPT_PARTS) {
         // A run reads sizes before it sees the end of a reload: they can be those of files that the reload has deleted since.
-        const parts = part === 'size' && table.reloads ? undefined : PARTS[part](state);
+        const parts = part === 'size' && table.reloadNeeded ? undefined : PARTS[part](state);
         const stamp = run.stamps.stamp(part, entry, assignment.value.servers.keys());
         if (parts === undefined || stamp === undefined) table.readings.delete(part);
         else if (parts !== 'unread' && !state.kept.has(part))
           table.readings.set(part, { stamp, readAt: run.now, parts });
       }
-      if (state.reload.ok) table.reloads = state.reload.value.needed.count > 0;
+      if (state.reload.ok) table.reloadNeeded = state.reload.value.needed.count > 0;
       this.#store(entry.name, table);
     }
   }
