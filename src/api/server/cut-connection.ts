@@ -12,7 +12,8 @@ const transports = new WeakMap<TLSSocket, Socket>();
 
 /**
  * Closes the connection of an incomplete response, so that the client detects it. Where only the end of the connection ends a response,
- * a reset distinguishes an incomplete one. With TLS the missing `close_notify` would not do: curl and nginx ignore that it is missing.
+ * a reset distinguishes an incomplete one. With TLS the missing `close_notify` would not do: curl and nginx ignore that it is missing. nginx 1.22
+ * takes even a reset for the end of a response over TLS; it detects incomplete responses only with HTTP/1.1.
  */
 export function cutConnection(response: Cuttable): void {
   const { req, socket } = response;

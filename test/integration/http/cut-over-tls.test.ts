@@ -7,7 +7,7 @@ import { FakeEngine } from '../../support/fake-engine.ts';
 import { Pki } from '../../support/kubernetes/pki.ts';
 import { type Standalone, startStandalone } from '../../support/service.ts';
 
-// A client that ignores a missing `close_notify`, as curl and nginx do, would take an incomplete response for a complete one.
+// A client that ignores a missing `close_notify`, as curl does, would take an incomplete response for a complete one.
 
 const SERVER = 'subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth';
 const ROWS = Array.from({ length: 40_000 }, (_, i) => `[${i},"${'x'.repeat(40)}"]`).join();
