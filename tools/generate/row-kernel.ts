@@ -40,6 +40,14 @@ export const generateQuoteKernel: Generator = () =>
     constant: 'QUOTE_KERNEL_BINARY',
   });
 
+/** Compiles column-kernel.as into the module that holds its binary. */
+export const generateColumnKernel: Generator = () =>
+  compiled({
+    source: 'column-kernel.as',
+    target: 'src/results/export/columns/column-kernel-binary.ts',
+    constant: 'COLUMN_KERNEL_BINARY',
+  });
+
 async function compiled(kernel: Kernel): Promise<Map<string, string>> {
   const source = await readFile(new URL(kernel.source, import.meta.url), 'utf8');
   let binary: Uint8Array | undefined;

@@ -1,9 +1,18 @@
 import type * as ArrowModule from 'apache-arrow';
 import type { Data, DataType, Field, RecordBatch, Schema } from 'apache-arrow';
-import { type ColumnBatch, columnBatches, type Columns, createColumn } from './columns/batches.ts';
-import type { Column } from './columns/column.ts';
-import { Float32Column, Float64Column, Int32Column, Int64Column } from './columns/numbers.ts';
-import { BooleanColumn, BytesColumn, ListColumn, TextColumn } from './columns/texts.ts';
+import { type ColumnBatch, columnBatches, type Columns } from './columns/batches.ts';
+import {
+  BooleanColumn,
+  BytesColumn,
+  type Column,
+  createColumn,
+  Float32Column,
+  Float64Column,
+  Int32Column,
+  Int64Column,
+  ListColumn,
+  TextColumn,
+} from './columns/column.ts';
 
 type Arrow = typeof ArrowModule;
 

@@ -1,78 +1,152 @@
-/** Small, because a result may have thousands of columns; a multiple of 8. */
-const FIRST_CAPACITY = 64;
-const LETTER_U = 0x75;
-const LETTER_L = 0x6c;
-const ALL_VALID = 0xff;
+import type { Kind, Slot } from './slot.ts';
 
-/** Values of one column, collected for a batch of rows. A null has a place, whose value has no meaning. */
+/** Values of one column in a batch of rows: views of the memory of a kernel. */
 export abstract class Column {
+  abstract readonly kind: Kind;
   length = 0;
   nullCount = 0;
   /** A bit for each value, the lowest one first: 0 for null. Unused bits are 1. */
-  validity = new Uint8Array(FIRST_CAPACITY >> 3).fill(ALL_VALID);
-  #capacity = FIRST_CAPACITY;
-
-  /**
-   * Appends a value other than null.
-   * @param at the first byte of JSON of a value
-   * @returns the offset after the value
-   * @throws {Error} if the type cannot represent the value exactly
-   */
-  abstract append(bytes: Uint8Array, at: number): number;
-
-  /** Appends `null`, or throws for another value with its first letter. */
-  appendNull(bytes: Uint8Array, at: number): number {
-    const i = this.next();
-    if (bytes[at + 1] !== LETTER_U || bytes[at + 2] !== LETTER_L || bytes[at + 3] !== LETTER_L) throw notOfType();
-    this.nullCount++;
-    this.validity[i >> 3] = (this.validity[i >> 3] as number) & ~(1 << (i & 7));
-    this.setNull(i);
-    return at + 4;
-  }
-
-  /** Makes room for one more value. @returns its number */
-  protected next(): number {
-    if (this.length === this.#capacity) this.#grow();
-    return this.length++;
-  }
+  validity = new Uint8Array();
 
   isNull(i: number): boolean {
     return ((this.validity[i >> 3] as number) & (1 << (i & 7))) === 0;
   }
 
-  /** Removes all values; their memory is used again. */
-  clear(): void {
-    if (this.nullCount > 0) this.validity.fill(ALL_VALID);
-    this.length = 0;
-    this.nullCount = 0;
+  /** Sets the views to the values of a slot of the same kind. */
+  show(slot: Slot): void {
+    this.length = slot.length;
+    this.nullCount = slot.nullCount;
+    this.validity = new Uint8Array(slot.memory.buffer, slot.validity, (slot.length + 7) >> 3);
+  }
+}
+
+export class Int32Column extends Column {
+  readonly kind = 'int32';
+  values = new Int32Array();
+
+  override show(slot: Slot): void {
+    super.show(slot);
+    this.values = new Int32Array(slot.memory.buffer, slot.values, slot.length);
+  }
+}
+
+export class Int64Column extends Column {
+  readonly kind = 'int64';
+  values = new BigInt64Array();
+
+  override show(slot: Slot): void {
+    super.show(slot);
+    this.values = new BigInt64Array(slot.memory.buffer, slot.values, slot.length);
+  }
+}
+
+export class Float32Column extends Column {
+  readonly kind = 'float32';
+  values = new Float32Array();
+
+  override show(slot: Slot): void {
+    super.show(slot);
+    this.values = new Float32Array(slot.memory.buffer, slot.values, slot.length);
+  }
+}
+
+export class Float64Column extends Column {
+  readonly kind = 'float64';
+  values = new Float64Array();
+
+  override show(slot: Slot): void {
+    super.show(slot);
+    this.values = new Float64Array(slot.memory.buffer, slot.values, slot.length);
+  }
+}
+
+export class BooleanColumn extends Column {
+  readonly kind = 'boolean';
+  /** A bit for each value, the lowest one first. */
+  bits = new Uint8Array();
+
+  override show(slot: Slot): void {
+    super.show(slot);
+    this.bits = new Uint8Array(slot.memory.buffer, slot.values, (slot.length + 7) >> 3);
+  }
+}
+
+/** Values of different lengths, one after the other in one buffer. */
+abstract class BufferColumn extends Column {
+  /** Where each value begins in `data`, and where the last one ends. */
+  offsets = new Int32Array(1);
+  data = Buffer.alloc(0);
+
+  override show(slot: Slot): void {
+    super.show(slot);
+    this.offsets = new Int32Array(slot.memory.buffer, slot.values, slot.length + 1);
+    this.data = Buffer.from(slot.memory.buffer, slot.data, slot.used);
+  }
+}
+
+/** Texts; values of other types as they are written in JSON. */
+export class TextColumn extends BufferColumn {
+  readonly kind = 'text';
+}
+
+/** Bytes, which the engine writes in hexadecimal digits. */
+export class BytesColumn extends BufferColumn {
+  readonly kind = 'bytes';
+}
+
+/** Values of a multi-value column. */
+export class ListColumn extends Column {
+  readonly kind = 'list';
+  readonly items: AnyColumn;
+  /** The first item of each list, and the end of the last one. */
+  offsets = new Int32Array(1);
+
+  constructor(items: AnyColumn) {
+    super();
+    this.items = items;
   }
 
-  #grow(): void {
-    this.#capacity *= 2;
-    const larger = new Uint8Array(this.#capacity >> 3).fill(ALL_VALID);
-    larger.set(this.validity);
-    this.validity = larger;
-    this.reserve(this.#capacity);
+  override show(slot: Slot): void {
+    super.show(slot);
+    this.offsets = new Int32Array(slot.memory.buffer, slot.values, slot.length + 1);
+    if (slot.items !== undefined) this.items.show(slot.items);
   }
-
-  /** Value `i` is null. */
-  protected setNull(_i: number): void {}
-  /** Makes room for `capacity` values. */
-  protected abstract reserve(capacity: number): void;
 }
 
-/** Room for the values of a column that is not yet larger than its first size. */
-export function firstOf<T>(create: (length: number) => T): T {
-  return create(FIRST_CAPACITY);
+/** A column of any type. */
+export type AnyColumn =
+  | Int32Column
+  | Int64Column
+  | Float32Column
+  | Float64Column
+  | BooleanColumn
+  | BytesColumn
+  | TextColumn
+  | ListColumn;
+
+const ARRAY = '_ARRAY';
+
+/** A column for values of a type of the engine. A type without an exact equivalent is text, as the engine writes it. */
+export function createColumn(type: string): AnyColumn {
+  return type.endsWith(ARRAY) ? new ListColumn(createItems(type.slice(0, -ARRAY.length))) : createItems(type);
 }
 
-/** A larger copy. */
-export function grown<T extends { set(values: T): void }>(values: T, create: (length: number) => T, length: number): T {
-  const larger = create(length);
-  larger.set(values);
-  return larger;
-}
-
-export function notOfType(): TypeError {
-  return new TypeError('the value is not of the type');
+/** A column for single values. The engine has no lists of lists: those would be texts. */
+function createItems(type: string): AnyColumn {
+  switch (type) {
+    case 'INT':
+      return new Int32Column();
+    case 'LONG':
+      return new Int64Column();
+    case 'FLOAT':
+      return new Float32Column();
+    case 'DOUBLE':
+      return new Float64Column();
+    case 'BOOLEAN':
+      return new BooleanColumn();
+    case 'BYTES':
+      return new BytesColumn();
+    default:
+      return new TextColumn();
+  }
 }

@@ -1,6 +1,13 @@
-import type { Column } from '../columns/column.ts';
-import { Float32Column, Float64Column, Int32Column, Int64Column } from '../columns/numbers.ts';
-import { BooleanColumn, ListColumn, TextColumn } from '../columns/texts.ts';
+import {
+  BooleanColumn,
+  type Column,
+  Float32Column,
+  Float64Column,
+  Int32Column,
+  Int64Column,
+  ListColumn,
+  TextColumn,
+} from '../columns/column.ts';
 import { i32, i64, list, struct, structs, text, type ThriftValue } from './thrift.ts';
 
 // Numbers of the enumerations and fields in parquet.thrift of the Parquet format.

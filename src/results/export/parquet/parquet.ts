@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { constants, crc32, zstdCompress } from 'node:zlib';
-import { type ColumnBatch, columnBatches, type Columns, createColumn } from '../columns/batches.ts';
-import type { Column } from '../columns/column.ts';
+import { type ColumnBatch, columnBatches, type Columns } from '../columns/batches.ts';
+import { type Column, createColumn } from '../columns/column.ts';
 import { fileMetadata, pageHeader, rowGroup } from './metadata.ts';
 import type { ThriftValue } from './thrift.ts';
 import { pageBody } from './values.ts';

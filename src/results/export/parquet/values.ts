@@ -1,6 +1,14 @@
-import type { Column } from '../columns/column.ts';
-import { BooleanColumn, BytesColumn, ListColumn, TextColumn } from '../columns/texts.ts';
-import type { Float32Column, Float64Column, Int32Column, Int64Column } from '../columns/numbers.ts';
+import {
+  BooleanColumn,
+  BytesColumn,
+  type Column,
+  type Float32Column,
+  type Float64Column,
+  type Int32Column,
+  type Int64Column,
+  ListColumn,
+  TextColumn,
+} from '../columns/column.ts';
 import { varint } from './thrift.ts';
 
 /** The content of a data page before its compression. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { Float64Column } from '../../../../src/results/export/columns/numbers.ts';
 import { columnBatches } from '../../../../src/results/export/columns/batches.ts';
+import { Float64Column } from '../../../../src/results/export/columns/column.ts';
 import { columnsOf } from '../../../../src/results/export/export.ts';
 import { varint } from '../../../../src/results/export/parquet/thrift.ts';
 
@@ -51,8 +51,21 @@ it.each([
   '8.414709848078965',
   '-12345678.12345678',
   '1.7976931348623157e308',
-])('%s becomes the nearest double', (text) => {
+  '1.23456789E8',
+  '1.0E22',
+  '1e23',
+  '9007199254740992E-22',
+  '-4.5e+3',
+  '5E-324',
+  '0.30000000000000004',
+  '12345678901234567890',
+  '0.0000000000000000000001',
+  '1E0000000001',
+])('%s becomes the nearest double', async (text) => {
   const column = new Float64Column();
-  expect(column.append(Buffer.from(`${text},56]`), 0)).toBe(text.length);
-  expect(column.values[0]).toBe(Number(text));
+  const rows = (async function* () {
+    yield Buffer.from(`[${text}]`);
+  })();
+  for await (const _ of columnBatches([column], rows)) expect([...column.values]).toEqual([Number(text)]);
+  expect(column.length).toBe(1);
 });
