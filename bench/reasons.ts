@@ -40,10 +40,6 @@ const REASONS: readonly Reason[] = [
     text: `The trace of the garbage collector explains it: ${OUTSIDE_HEAP}. The growth is what is read and sent between two collections, 25 to 65 MB by their times; it does not grow with the result`,
   },
   {
-    work: /^a query of .* rows as a DataFrame, Arrow$/,
-    text: 'The time has the query, storing its result and the client in it, which no format changes. In the profile of a download a fifth is the garbage collector, and about a quarter reads the rows into columns; no function has more than 7 %',
-  },
-  {
     work: /^health run, .*: memory$/,
     text: 'The peak is the heap before a collection, while the responses of the largest calls are read: it varies by 30 MB from run to run',
   },

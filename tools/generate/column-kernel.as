@@ -1,4 +1,4 @@
-// Reads rows of JSON into columns, in AssemblyScript; compiled ahead of time by tools/generate/row-kernel.ts.
+// Reads rows of JSON into columns, in AssemblyScript; compiled ahead of time by tools/generate/kernels.ts.
 //
 // It reads the values that engines usually write. A value that it does not read, and room that is missing, are left to
 // src/results/export/columns: a value is appended as a whole or not at all, so that the caller appends it, or makes room, and calls again.

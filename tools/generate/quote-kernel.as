@@ -1,4 +1,4 @@
-// The inner loop of the health checks' JSON scanner, in AssemblyScript; compiled ahead of time by tools/generate/row-kernel.ts.
+// The inner loop of the health checks' JSON scanner, in AssemblyScript; compiled ahead of time by tools/generate/kernels.ts.
 //
 // Tells where the quotes and backslashes of a chunk are, sixty-four bytes at a time. It carries nothing from call to call: which quotes
 // are escaped, and which open a string, is for the scanner to say.

@@ -1,4 +1,4 @@
-// The fast part of the row scanner, in AssemblyScript; compiled ahead of time by tools/generate/row-kernel.ts.
+// The fast part of the row scanner, in AssemblyScript; compiled ahead of time by tools/generate/kernels.ts.
 //
 // Sixty-four bytes at a time become bit masks (one bit a byte): quotes, backslashes, commas, brackets, digits. A prefix
 // xor over the quotes marks the inside of strings. The technique is that of simdjson (Langdale and Lemire, 2019).

@@ -1,4 +1,4 @@
-// Written by tools/generate/row-kernel.ts from tools/generate/quote-kernel.as (`make generate`). Do not edit.
+// Written by tools/generate/kernels.ts from tools/generate/quote-kernel.as (`make generate`). Do not edit.
 // 437 bytes of WebAssembly.
 export const QUOTE_KERNEL_BINARY = [
   'AGFzbQEAAAABCQJgAAF/YAF/AAMEAwEAAAUDAQAGBggBfwBBgIAECwcxBQhDQVBBQ0lUWQMABHNjYW4AAAdpbnB1dEF0AAIIb3V0cHV0QXQAAQ',

@@ -1,4 +1,4 @@
-// Written by tools/generate/row-kernel.ts from tools/generate/row-kernel.as (`make generate`). Do not edit.
+// Written by tools/generate/kernels.ts from tools/generate/row-kernel.as (`make generate`). Do not edit.
 // 3434 bytes of WebAssembly.
 export const ROW_KERNEL_BINARY = [
   'AGFzbQEAAAABDgNgAAF/YAAAYAJ/fwF/AwUEAQIAAAUDAQAGBjoLfwBBgIAEC34BQgALfgFCAAt+AUIAC34BQgALfwFBAAt/AUEBC38BQQELfw',

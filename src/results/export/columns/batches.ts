@@ -74,9 +74,16 @@ class RowReader {
   }
 
   clear(): void {
-    this.#first += this.#kernel.rows;
-    this.#kernel.clear();
+    const kernel = this.#kernel;
+    this.#first += kernel.rows;
     this.#filled = 0;
+    if (!kernel.isLarge) {
+      kernel.clear();
+      return;
+    }
+    const rest = this.#bytes.subarray(kernel.position);
+    kernel.begin(this.#columns);
+    this.load(rest);
   }
 
   /** Reads the loaded rows. @returns whether the batch is complete; false: all are read */

@@ -1,4 +1,4 @@
-// Written by tools/generate/row-kernel.ts from tools/generate/column-kernel.as (`make generate`). Do not edit.
+// Written by tools/generate/kernels.ts from tools/generate/column-kernel.as (`make generate`). Do not edit.
 // 4154 bytes of WebAssembly.
 export const COLUMN_KERNEL_BINARY = [
   'AGFzbQEAAAABGgRgBH9/f38Bf2ACf38Bf2AAAX9gA39/fwF/AwcGAAABAQIDBQMBAAYGMwp/AUEAC38BQX8LfwFBAAt/AUEAC38BQQALfwFBAA',

@@ -20,43 +20,53 @@ export abstract class Column {
   }
 }
 
-export class Int32Column extends Column {
+type Numbers = Int32Array | BigInt64Array | Float32Array | Float64Array;
+
+abstract class NumberColumn<T extends Numbers> extends Column {
+  values: T;
+  readonly #array: new (buffer?: ArrayBuffer, offset?: number, length?: number) => T;
+
+  constructor(array: new (buffer?: ArrayBuffer, offset?: number, length?: number) => T) {
+    super();
+    this.#array = array;
+    this.values = new array();
+  }
+
+  override show(slot: Slot): void {
+    super.show(slot);
+    this.values = new this.#array(slot.memory.buffer, slot.values, slot.length);
+  }
+}
+
+export class Int32Column extends NumberColumn<Int32Array> {
   readonly kind = 'int32';
-  values = new Int32Array();
 
-  override show(slot: Slot): void {
-    super.show(slot);
-    this.values = new Int32Array(slot.memory.buffer, slot.values, slot.length);
+  constructor() {
+    super(Int32Array);
   }
 }
 
-export class Int64Column extends Column {
+export class Int64Column extends NumberColumn<BigInt64Array> {
   readonly kind = 'int64';
-  values = new BigInt64Array();
 
-  override show(slot: Slot): void {
-    super.show(slot);
-    this.values = new BigInt64Array(slot.memory.buffer, slot.values, slot.length);
+  constructor() {
+    super(BigInt64Array);
   }
 }
 
-export class Float32Column extends Column {
+export class Float32Column extends NumberColumn<Float32Array> {
   readonly kind = 'float32';
-  values = new Float32Array();
 
-  override show(slot: Slot): void {
-    super.show(slot);
-    this.values = new Float32Array(slot.memory.buffer, slot.values, slot.length);
+  constructor() {
+    super(Float32Array);
   }
 }
 
-export class Float64Column extends Column {
+export class Float64Column extends NumberColumn<Float64Array> {
   readonly kind = 'float64';
-  values = new Float64Array();
 
-  override show(slot: Slot): void {
-    super.show(slot);
-    this.values = new Float64Array(slot.memory.buffer, slot.values, slot.length);
+  constructor() {
+    super(Float64Array);
   }
 }
 

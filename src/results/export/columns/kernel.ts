@@ -39,7 +39,11 @@ interface WasmApi {
 }
 
 const BEFORE_ROW = -1;
-const MIN_INPUT_BYTES = 64 * 1024;
+const INPUT_UNIT_BYTES = 64 * 1024;
+/** Larger pieces often follow. */
+const INPUT_GROWTH = 1.25;
+/** Values of a batch of short rows take less. */
+const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 /** End every loop of the kernel, which reads words of eight bytes. */
 const END_MARK = Buffer.from(']"]"]"]"]"]"]"]"');
 
@@ -62,6 +66,11 @@ export class ColumnKernel {
   /** Size of its memory in bytes. */
   get size(): number {
     return this.#memory.buffer.byteLength;
+  }
+
+  /** Whether the columns grew so much that the next batch should begin with new ones: each keeps the room of its longest batch. */
+  get isLarge(): boolean {
+    return this.#memory.reserved - this.#inputBytes > MAX_KEPT_BYTES;
   }
 
   /** Rows read since the last `clear`. */
@@ -120,7 +129,7 @@ export class ColumnKernel {
   load(rows: Uint8Array): void {
     const size = rows.length + END_MARK.length;
     if (size > this.#inputBytes) {
-      this.#inputBytes = Math.max(MIN_INPUT_BYTES, 2 ** Math.ceil(Math.log2(size)));
+      this.#inputBytes = Math.ceil((INPUT_GROWTH * size) / INPUT_UNIT_BYTES) * INPUT_UNIT_BYTES;
       this.#input = this.#memory.reserve(this.#inputBytes);
     }
     const { bytes } = this.#memory;
@@ -164,7 +173,6 @@ function webAssembly(): WasmApi {
 
 /** Kernels for the next downloads: a new memory of WebAssembly takes more time than a small download. */
 const MAX_IDLE = 8;
-const MAX_IDLE_BYTES = 16 * 1024 * 1024;
 const idle: ColumnKernel[] = [];
 let compiled: object | undefined;
 
@@ -179,5 +187,5 @@ export function takeKernel(columns: readonly AnyColumn[]): ColumnKernel {
 
 /** Its columns are not used any more. */
 export function releaseKernel(kernel: ColumnKernel): void {
-  if (idle.length < MAX_IDLE && kernel.size <= MAX_IDLE_BYTES) idle.push(kernel);
+  if (idle.length < MAX_IDLE && kernel.size <= MAX_KEPT_BYTES) idle.push(kernel);
 }

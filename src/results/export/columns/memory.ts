@@ -30,6 +30,11 @@ export class KernelMemory {
     return this.#memory.buffer;
   }
 
+  /** Bytes of all blocks. */
+  get reserved(): number {
+    return this.#end - this.#base;
+  }
+
   /** @returns the offset of a block, whose content is undefined. @throws {RangeError} if there is no memory */
   reserve(length: number): number {
     const at = Math.ceil(this.#end / ALIGNMENT) * ALIGNMENT;

@@ -2,22 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { columnBatches } from '../../../../src/results/export/columns/batches.ts';
 import { type AnyColumn, createColumn } from '../../../../src/results/export/columns/column.ts';
-import { columnValues, rowsOf } from './columns.ts';
+import { COLUMN_TYPES, columnValues, type ColumnType, rowsOf } from './columns.ts';
 
-const TYPES = [
-  'INT',
-  'LONG',
-  'FLOAT',
-  'DOUBLE',
-  'BOOLEAN',
-  'STRING',
-  'BYTES',
-  'INT_ARRAY',
-  'DOUBLE_ARRAY',
-  'BOOLEAN_ARRAY',
-  'STRING_ARRAY',
-  'BYTES_ARRAY',
-] as const;
 const BATCH_BYTES = 2 ** 20;
 
 /** The values of a column, lists and bytes as arrays. */
@@ -64,13 +50,13 @@ async function read(types: readonly string[], pieces: Iterable<string | Uint8Arr
 }
 
 function expected(types: readonly string[], rows: readonly (readonly string[])[]): unknown[][] {
-  return types.map((type, i) => rows.map((row) => columnValues(type as never, row[i] as string)));
+  return types.map((type, i) => rows.map((row) => columnValues(type as ColumnType, row[i] as string)));
 }
 
-const type = fc.constantFrom(...TYPES);
+const type = fc.constantFrom(...COLUMN_TYPES);
 const tables = fc
   .array(type, { minLength: 1, maxLength: 3 })
-  .chain((types) => fc.tuple(fc.constant(types), rowsOf(types as never)));
+  .chain((types) => fc.tuple(fc.constant(types), rowsOf(types)));
 
 describe('columns of rows', () => {
   it('have the values of many rows in pieces of any size, also after other downloads', async () => {
@@ -92,8 +78,8 @@ describe('columns of rows', () => {
     );
   });
 
-  it.each(TYPES)('have the values of several batches of %s', async (wanted) => {
-    const samples = fc.sample(rowsOf([wanted] as never), { seed: 1, numRuns: 50 }).flat();
+  it.each(COLUMN_TYPES)('have the values of several batches of %s', async (wanted) => {
+    const samples = fc.sample(rowsOf([wanted]), { seed: 1, numRuns: 50 }).flat();
     const rows: string[][] = [];
     for (let bytes = 0; bytes < 1.5 * BATCH_BYTES; bytes += (rows.at(-1) as string[]).join().length + 3) {
       rows.push(samples[rows.length % samples.length] as string[]);
@@ -124,6 +110,28 @@ describe('columns of rows', () => {
       }),
       { numRuns: 3000 },
     );
+  });
+
+  it('take the memory of one batch, whichever columns have the long texts', async () => {
+    const columns = Array.from({ length: 40 }, () => createColumn('STRING'));
+    const texts = (row: number): string[] =>
+      columns.map((_, i) => (i === row ? 'x'.repeat(2 * BATCH_BYTES) : `${row}`));
+    async function* rows(): AsyncIterable<Uint8Array> {
+      for (const row of columns.keys()) yield Buffer.from(`${JSON.stringify(texts(row))},[${texts(-1).join()}],`);
+    }
+    let read = 0;
+    let most = 0;
+    for await (const batch of columnBatches(columns, rows())) {
+      const values = batch.columns.map((column) => valuesOf(column));
+      for (let i = 0; i < batch.numRows; i++) {
+        const expectedTexts = texts(read % 2 === 0 ? read / 2 : -1);
+        read++;
+        expect(values.map((column) => column[i]).join() === expectedTexts.join()).toBe(true);
+      }
+      most = Math.max(most, batch.columns[0]?.validity.buffer.byteLength ?? 0);
+    }
+    expect(read).toBe(2 * columns.length);
+    expect(most).toBeLessThan(32 * 2 ** 20);
   });
 
   it('can be thousands, each with long texts', async () => {

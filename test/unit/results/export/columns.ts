@@ -9,8 +9,12 @@ export const COLUMN_TYPES = [
   'STRING',
   'BIG_DECIMAL',
   'BYTES',
+  'INT_ARRAY',
   'LONG_ARRAY',
+  'DOUBLE_ARRAY',
+  'BOOLEAN_ARRAY',
   'STRING_ARRAY',
+  'BYTES_ARRAY',
 ] as const;
 export type ColumnType = (typeof COLUMN_TYPES)[number];
 

@@ -83,7 +83,7 @@ async function compiled(kernel: Kernel): Promise<Map<string, string>> {
       .toString('base64')
       .match(/.{1,110}/g) ?? [];
   const module = [
-    `// Written by tools/generate/row-kernel.ts from tools/generate/${kernel.source} (\`make generate\`). Do not edit.`,
+    `// Written by tools/generate/kernels.ts from tools/generate/${kernel.source} (\`make generate\`). Do not edit.`,
     `// ${binary.length} bytes of WebAssembly.`,
     `export const ${kernel.constant} = [`,
     ...lines.map((line) => `  '${line}',`),
