@@ -338,14 +338,18 @@ function appendBytes(slot: usize, i: i32, at: usize): i32 {
   return <i32>(from + 1);
 }
 
-/** A null has a place, whose value has no meaning; a text or list that is null has no length. */
+/** A null has the value 0, because the memory has values of other downloads; a text or list that is null has no length. */
 function appendNull(slot: usize, i: i32, at: usize): i32 {
   if (load<u32>(at) != NULL) return OTHER_VALUE;
   const place = load<usize>(slot, VALIDITY) + <usize>(i >> 3);
   store<u8>(place, load<u8>(place) & ~bitOf(i));
   store<i32>(slot, load<i32>(slot, NULLS) + 1, NULLS);
-  if (load<i32>(slot, KIND) >= BYTES) {
-    const offset = load<usize>(slot, VALUES) + (<usize>i << 2);
+  const values = load<usize>(slot, VALUES);
+  const kind = load<i32>(slot, KIND);
+  if (kind == INT64 || kind == FLOAT64) store<i64>(values + (<usize>i << 3), 0);
+  else if (kind == INT32 || kind == FLOAT32) store<i32>(values + (<usize>i << 2), 0);
+  else if (kind != BOOLEAN) {
+    const offset = values + (<usize>i << 2);
     store<i32>(offset + 4, load<i32>(offset));
   }
   store<i32>(slot, i + 1, LENGTH);

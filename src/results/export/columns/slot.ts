@@ -39,7 +39,7 @@ const BITS = { int32: 32, int64: 64, float32: 32, float64: 64, boolean: 1, bytes
 /** After the last value is the end of the last text or list. */
 const OFFSET_BYTES = 4;
 
-/** The description of a column in the memory of a kernel, and the blocks with its values. A null has a place, whose value has no meaning. */
+/** The description of a column in the memory of a kernel, and the blocks with its values. A null has the value 0. */
 export class Slot {
   readonly kind: Kind;
   /** Of a list. */
@@ -119,6 +119,10 @@ export class Slot {
     this.#set('nullCount', this.nullCount + 1);
     if (this.kind === 'list') this.setOffset(i + 1, this.items?.length ?? 0);
     else if (this.kind === 'text' || this.kind === 'bytes') this.setOffset(i + 1, this.used);
+    else if (this.kind !== 'boolean') {
+      const width = BITS[this.kind] / 8;
+      bytes.fill(0, this.values + i * width, this.values + (i + 1) * width);
+    }
   }
 
   /** Of texts and lists: where value `i` begins, which is the end of the one before. */

@@ -101,6 +101,24 @@ describe('columns of rows', () => {
     );
   });
 
+  it.each(['INT', 'LONG', 'FLOAT', 'DOUBLE', 'BOOLEAN'])(
+    'do not show %s of another download at a null',
+    async (wanted) => {
+      const secret = wanted === 'BOOLEAN' ? 'true' : '987654321';
+      await read([wanted], [Array.from({ length: 500 }, () => `[${secret}]`).join()]);
+      const columns = [createColumn(wanted)];
+      async function* nulls(): AsyncIterable<Uint8Array> {
+        yield Buffer.from(Array.from({ length: 500 }, () => '[null]').join());
+      }
+      for await (const batch of columnBatches(columns, nulls())) {
+        const [column] = batch.columns as [AnyColumn];
+        const places = Array.from({ length: column.length }, (_, i) => Number(valueAt(column, i, [])));
+        expect(new Set(places)).toEqual(new Set([0]));
+      }
+      expect(columns[0]?.nullCount).toBe(500);
+    },
+  );
+
   it('end with an error, or with rows, for bytes that are no JSON', async () => {
     const byte = fc.constantFrom(...Buffer.from(' [],"\\un1.-eEtrf{}\t'), 0, 0xff, 0x80);
     await fc.assert(
