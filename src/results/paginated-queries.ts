@@ -16,7 +16,7 @@ import { type GatewayIdentity, holderAddress, type PaginatedQueriesOptions } fro
 import { type HolderAddress, type Page, type PageRequest, readPage, rowsOf } from './page.ts';
 import { Readers, TrackedReader } from './readers.ts';
 import { Renewal } from './renewal.ts';
-import { holderOf, holderTag, isCursorId, isRequestId, newRequestId } from './request-id.ts';
+import { isRequestId, newRequestId } from './request-id.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from './result-store.ts';
 import type { PaginationSettings } from './settings.ts';
 import { type QueryOrigin, type RunQuery, Submissions, type Submitted } from './submissions.ts';
@@ -37,7 +37,6 @@ export class PaginatedQueries {
   readonly #settings: () => PaginationSettings;
   readonly #identity: GatewayIdentity;
   readonly #holder: () => HolderAddress | undefined;
-  readonly #tag: string;
   readonly #clock: WallClock;
   readonly #random: (bytes: number) => Uint8Array;
   readonly #metrics: QueryMetrics;
@@ -54,7 +53,6 @@ export class PaginatedQueries {
     this.#settings = options.settings;
     this.#identity = options.identity;
     this.#holder = holderAddress(options.store, options.identity);
-    this.#tag = holderTag(options.identity.id);
     this.#clock = options.clock;
     this.#random = options.random;
     this.#metrics = options.metrics ?? NO_METRICS;
@@ -71,11 +69,6 @@ export class PaginatedQueries {
 
   get brokerId(): string {
     return this.#identity.id;
-  }
-
-  /** Whether the id belongs to a result that is stored only on this gateway. */
-  holds(requestId: string): boolean {
-    return this.#store.local && holderOf(requestId) === this.#tag && !isCursorId(requestId);
   }
 
   /**

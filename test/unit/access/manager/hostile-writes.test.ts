@@ -2,11 +2,20 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { Directory, tokenPrincipal } from '../../../../src/access/directory.ts';
 import { RbacManager } from '../../../../src/access/manager/manager.ts';
+import { reviewPorts } from '../../../../src/access/usage/access-review.ts';
 import { policyResource, tableResource } from '../../../../src/access/policy/srn.ts';
 import type { Principal } from '../../../../src/access/principal.ts';
 import { tableNameOf } from '../../../../src/pinot/table-name.ts';
 import type { RoleAssignment } from '../../../../src/resources/kinds.ts';
-import { policy, role, roleAssignment, serviceToken, withMeta } from '../../../builders/resources.ts';
+import {
+  policy,
+  role,
+  roleAssignment,
+  serviceToken,
+  stored,
+  withHashes,
+  withMeta,
+} from '../../../builders/resources.ts';
 import { MemoryStore, SharedBackend } from '../memory-store.ts';
 
 // Requests of a caller who tries to gain something by unusual names, or by a gateway whose local view is behind the store.
@@ -186,4 +195,74 @@ it('a failure of the store while the mark of a used policy is removed is reporte
     if (verb === 'update' && kind === 'Policy' && ++writes === 2) throw new Error('the store failed');
   };
   await expect(manager.policies.remove('p', undefined)).rejects.toThrow('the store failed');
+});
+
+const QUERY = (table: string) => ({
+  statements: [{ effect: 'allow' as const, actions: ['Query'], resources: [`srn2:table#${table}`] }],
+});
+const toEve = { type: 'user-email' as const, name: EVE.id };
+const toMallory = { type: 'user-email' as const, name: 'mallory@example.com' };
+
+it('a role whose policies another gateway exchanged is not assigned by those that it had', async () => {
+  const [one, two] = twoGateways();
+  one.store.seed(
+    policy('weather', QUERY('weather')),
+    policy('salaries', QUERY('salaries')),
+    role('own', { policies: ['weather'] }),
+    role('r', { policies: ['weather'] }),
+    roleAssignment('a', { role: 'own', subjects: [toEve] }),
+  );
+  await settle();
+  const { metadata } = one.store.truth('Role').find((found) => found.metadata.name === 'r')!;
+  one.store.replace({ ...role('r', { policies: ['salaries'] }), metadata });
+  // The view of the other gateway still has the policy that she may grant.
+  expect(two.store.get('Role', 'r')?.spec.policies).toEqual(['weather']);
+  await expect(two.manager.assignments.create(EVE, 'r', toMallory)).rejects.toMatchObject({ code: 'conflict' });
+  expect(one.store.truth('RoleAssignment')).toHaveLength(1);
+});
+
+it('whoever may only take a role away is not asked for the right to assign it', async () => {
+  const { store, manager } = gateway();
+  store.seed(
+    policy('salaries', QUERY('salaries')),
+    role('r', { policies: ['salaries'] }),
+    roleAssignment('a', { role: 'r', subjects: [toMallory] }),
+  );
+  await manager.assignments.requireMayChange(EVE, 'r', { removed: [toMallory] });
+  const assigned = manager.assignments.requireMayChange(EVE, 'r', { assigned: [toMallory] });
+  await expect(assigned).rejects.toMatchObject({ code: 'forbidden' });
+});
+
+it('a deny for a service token does not concern administrators, whatever their names look like', async () => {
+  const { store, manager } = gateway();
+  store.seed(role('system-admin', { policies: ['system-admin'] }), policy('system-admin', EVERYTHING));
+  store.seed(
+    ...['admin@example.com', 'admin'].map((name, at) =>
+      roleAssignment(`adm-${at}`, { role: 'system-admin', subjects: [{ type: 'user-email' as const, name }] }),
+    ),
+    roleAssignment('adm-2', { role: 'system-admin', subjects: [{ type: 'group', name: 'admins' }] }),
+    serviceToken('tok'),
+    role('r'),
+    roleAssignment('a', { role: 'r', subjects: [{ type: 'service-token', name: 'tok' }] }),
+    policy('d', { statements: [{ effect: 'deny', actions: ['*'], resources: ['*'] }] }),
+  );
+  await manager.roles.attach(EVE, 'r', 'd');
+  expect(store.truth('Role').find(({ metadata }) => metadata.name === 'r')?.spec.policies).toEqual(['d']);
+});
+
+it('an assignment of a service token is shown with its access key', async () => {
+  const { store, directory, manager } = gateway();
+  store.seed(
+    policy('weather', QUERY('weather')),
+    role('r', { policies: ['weather'] }),
+    roleAssignment('a', { role: 'r', subjects: [{ type: 'service-token', name: 'gone' }] }),
+  );
+  const accessKey = 'key-of-a-pipeline';
+  store.seed(
+    serviceToken('pipeline', {}, stored({ uid: 'first' }), withHashes({ accessKey })),
+    roleAssignment('b', { role: 'r', subjects: [{ type: 'service-token', name: accessKey }] }),
+  );
+  expect(reviewPorts(store, directory).tokenNameOf(accessKey)).toBe('pipeline');
+  const subjects = manager.assignmentList.ofRole('r').map(({ subject }) => subject);
+  expect(subjects.toSorted()).toEqual(['gone', accessKey]);
 });

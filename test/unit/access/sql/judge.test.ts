@@ -272,6 +272,16 @@ describe('limits', () => {
     expect(judged).toMatchObject({ ok: false, reason: expect.stringContaining(reason) });
   });
 
+  it.each([
+    ['tokens', { tokens: 4 }, 'SELECT a FROM t', 'SELECT a, b FROM t'],
+    ['bytes', { bytes: 15 }, 'SELECT a FROM t', 'SELECT aa FROM t'],
+    ['the text names more than', { tables: 1 }, 'SELECT a FROM t', 'SELECT a FROM t, u'],
+  ])('of %s are the largest numbers that are accepted', (reason, limits, accepted, rejected) => {
+    const judge = (sql: string) => judgeSql(sql, { limits: { ...SQL_LIMITS, ...limits } });
+    expect(judge(accepted)).toMatchObject({ ok: true });
+    expect(judge(rejected)).toMatchObject({ ok: false, reason: expect.stringContaining(reason) });
+  });
+
   it('of nesting prevent a stack overflow of the parser at the maximum setting', () => {
     const limits = { ...SQL_LIMITS, nesting: 200 };
     for (const [open, close] of NESTING) {

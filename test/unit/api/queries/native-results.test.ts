@@ -221,7 +221,6 @@ describe('results in the engine’s cursors', () => {
     const id = await submitted(gateway);
     expect((await stat(join(folder, 'data-0', `${id}.rows`))).size).toBe(0);
     expect(await readdir(join(folder, 'temp-0'))).toEqual([]);
-    expect(gateway.service.data.queries.holds(id)).toBe(false);
   });
 
   it('are paged in any order and size, with one engine request per page', async () => {

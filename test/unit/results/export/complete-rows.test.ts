@@ -41,3 +41,15 @@ it('line breaks between values do not become line breaks of CSV', async () => {
   const csv = pieces.map((piece) => Buffer.from(csvRows(Buffer.from(piece)).bytes).toString());
   expect(csv.join('')).toBe('1,"[2, 3]","[ 4 ]"\r\n\r\n');
 });
+
+it('a row of 8 MiB in one piece or several is the largest one', async () => {
+  const row = (bytes: number): string => `["${'x'.repeat(bytes - 4)}"]`;
+  const largest = 8 * 1024 * 1024;
+  for (const size of [largest / 4, largest]) {
+    // The comma after a row belongs to it.
+    const pieces = await piecesOf(`${row(largest - 1)},[1]`, size);
+    expect(pieces.join('').length).toBe(largest + 3);
+    const tooLong = piecesOf(`${row(largest)},[1]`, size).then(({ length }) => length);
+    await expect(tooLong).rejects.toThrow('more than 8388608 bytes');
+  }
+});

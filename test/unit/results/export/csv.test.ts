@@ -47,6 +47,14 @@ describe('rows in CSV', () => {
     fc.dictionary(fc.constantFrom('a', '}"'), fc.integer()),
   );
 
+  it('may take far more bytes than the JSON', () => {
+    const rows = Array.from({ length: 300 }, (_, at) => [at, Array.from({ length: at }, () => '')]);
+    const json = rows.map((row) => JSON.stringify(row)).join(',');
+    const { bytes } = csvRows(Buffer.from(json));
+    expect(bytes.length).toBeGreaterThan(1.5 * json.length);
+    expect(parsed(Buffer.from(bytes).toString())).toEqual(rows.map((row) => row.map(fieldOf)));
+  });
+
   it('have the values of the rows', () => {
     fc.assert(
       fc.property(
