@@ -63,6 +63,20 @@ it('restores changed fields, keeps additions, and records an Event', async () =>
   await stop();
 });
 
+it('restores removed labels and annotations', async () => {
+  const { store, clock, stop } = start();
+  await clock.advance(0);
+  for (const change of [{ labels: {} }, { annotations: {} }, { labels: {}, annotations: {} }]) {
+    const found = store.get('Role', 'table-reader')!;
+    await store.update('Role', { ...found, metadata: { ...found.metadata, ...change } });
+    await clock.advance(0);
+    const { labels, annotations } = store.get('Role', 'table-reader')!.metadata;
+    expect(labels).toMatchObject({ 'olapwarden.io/predefined': 'true' });
+    expect(annotations).toMatchObject({ 'olapwarden.io/created-by': 'platform-rbac-manager' });
+  }
+  await stop();
+});
+
 it('logs only what it writes', async () => {
   const { store, clock, lines, stop } = start();
   await clock.advance(0);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { unreadableResult } from '../../../src/results/record-json.ts';
+import { recordFromJson, recordToJson, unreadableResult } from '../../../src/results/record-json.ts';
 import { statusOfRecord } from '../../../src/results/runs/status.ts';
 
 const NOW = Date.parse('2026-11-01T12:00:00Z');
@@ -42,4 +42,21 @@ it('the status of a stored result has the fields that its record has', () => {
     endTimeMs: NOW + 5,
     warnings: ['the default of 10 rows applied'],
   });
+});
+
+it.each([
+  ['url', 5],
+  ['requestId', 'x'],
+  ['requestId', 5],
+  ['submissionTimeMs', '5'],
+  ['submissionTimeMs', 1.5],
+  ['bytes', -1],
+  ['bytes', '5'],
+])('a record whose cursor has the %s %j is damaged', (name, value) => {
+  const cursor = { url: 'http://broker:8099', requestId: '7', submissionTimeMs: 5, bytes: 10 };
+  const { record } = damaged();
+  const whole = { ...record, dataSchema: '{}', cursor };
+  expect(recordFromJson(recordToJson(whole as never))).toMatchObject({ cursor });
+  const changed = JSON.stringify({ ...whole, cursor: { ...cursor, [name]: value } });
+  expect(() => recordFromJson(changed)).toThrow('its record is not valid');
 });

@@ -108,6 +108,15 @@ describe('a first token', () => {
     expect(JSON.stringify([store.get('ServiceToken', 'job'), recorder.events])).not.toContain(given['secretKey']);
   });
 
+  it('is written when a Secret of somebody else has left its place', async () => {
+    const { store, settle } = await run(job(), secret('job-token'));
+    expect(token(store).ready).toMatch(/^False/);
+    expect(values(store.get('Secret', 'job-token'))).toEqual({});
+    await store.delete('Secret', 'job-token');
+    await settle();
+    expect(works(store, bearerOf(store))).toBe('now');
+  });
+
   it('is active once a role is assigned to it, by its name or its access key', async () => {
     const { store, settle } = await run(job());
     expect(token(store).ready).toBe('False Unassigned');

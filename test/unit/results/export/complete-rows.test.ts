@@ -47,8 +47,10 @@ it('a row of 8 MiB in one piece or several is the largest one', async () => {
   const largest = 8 * 1024 * 1024;
   for (const size of [largest / 4, largest]) {
     // The comma after a row belongs to it.
-    const pieces = await piecesOf(`${row(largest - 1)},[1]`, size);
-    expect(pieces.join('').length).toBe(largest + 3);
+    for (const before of ['', '[0],', '[0],[1],']) {
+      const pieces = await piecesOf(`${before}${row(largest - 1)},[2]`, size);
+      expect(pieces.join('').length).toBe(before.length + largest + 3);
+    }
     const tooLong = piecesOf(`${row(largest)},[1]`, size).then(({ length }) => length);
     await expect(tooLong).rejects.toThrow('more than 8388608 bytes');
   }

@@ -97,6 +97,16 @@ describe('a Parquet file', () => {
     expect(ids).toEqual(Array.from({ length: pieces * rowsOfPiece }, (_, i) => i));
   });
 
+  it('has one row group for rows that can be compressed well', async () => {
+    const text = 'x'.repeat(1000);
+    const piece = Array.from({ length: 500 }, () => `["${text}"]`).join(',');
+    const bytes = await file(
+      ['STRING'],
+      Array.from({ length: 20 }, () => piece),
+    );
+    expect(parquetMetadata(bytes).row_groups.map(({ num_rows }) => Number(num_rows))).toEqual([10_000]);
+  });
+
   it('is an error for a value that is not of the type of its column', async () => {
     await expect(file(['INT'], ['[1],["a"]'])).rejects.toThrow(
       'row 1 of the result has a value in column 0 that is not of its type',

@@ -6,6 +6,7 @@ import { tableNameOf } from '../../../../src/pinot/table-name.ts';
 import { holderTag, newRequestId } from '../../../../src/results/request-id.ts';
 import { queriesOf } from '../../../../src/results/runs/listing.ts';
 import type { AsyncQuery, RunEnd, RunHandle } from '../../../../src/results/runs/run.ts';
+import { RunNotes } from '../../../../src/results/runs/run-notes.ts';
 import { BEAT_MS, QueryRuns } from '../../../../src/results/runs/runs.ts';
 import type { ResultStore } from '../../../../src/results/result-store.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts';
@@ -311,6 +312,15 @@ describe('asynchronous queries of gateways', () => {
     await until('the note of the failure', async () => (await readFile(note, 'utf8')).includes('"failed"'));
     const expires = (await runs.find(requestId, SIGNAL))!.expirationTimeMs!;
     expect(expires).toBe(clock.now() + 24 * HOUR_MS);
+    const another = (now: number): RunNotes =>
+      new RunNotes({
+        store,
+        gatewayId: 'gateway-0',
+        instance: 'b',
+        clock: Object.assign(Object.create(clock), { now: () => now }),
+      });
+    expect(await another(expires - 1).read(requestId, SIGNAL)).toMatchObject({ state: 'failed' });
+    expect(await another(expires).read(requestId, SIGNAL)).toBeUndefined();
     // The note of a gateway that does not exist any more.
     const foreign = `${newRequestId('other', (bytes) => Buffer.alloc(bytes, 7))}.run`;
     const path = join(folder, 'data', foreign);

@@ -51,6 +51,12 @@ describe('far from the median', () => {
     expect(farFromMedian(counts(...values))).toMatchObject(expected);
   });
 
+  it('takes the middle of an odd number of values, and the mean of both middles of an even one', () => {
+    expect(farFromMedian(counts(9, 1, 4))).toMatchObject({ median: 4, deviation: 3 });
+    expect(farFromMedian(counts(9, 1, 4, 5))).toMatchObject({ median: 4.5, deviation: 2 });
+    expect(farFromMedian(counts())).toEqual({ median: 0, deviation: 0, far: [] });
+  });
+
   it('names the farthest first, on both sides', () => {
     const far = (...values: number[]) => farFromMedian(counts(...values)).far.map(({ name }) => name);
     expect(far(9, 10, 11, 100, 10, 9, 11, -500)).toEqual(['s7', 's3']);
