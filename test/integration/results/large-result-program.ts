@@ -1,6 +1,6 @@
-// Stores a large result, reads it as a page and downloads it as JSON lines. Prints the growth of the memory in use, of it while reading, and the size of
+// Stores a large result, reads it as a page and downloads it in some formats. Prints the growth of the memory in use, of it while reading, and the size of
 // the rows, in bytes.
-// Arguments: the store's properties as JSON, megabytes. Requires --expose-gc: the amount of uncollected garbage depends on the load of the machine
+// Arguments: the store's properties as JSON, megabytes, the formats. Requires --expose-gc: the amount of uncollected garbage depends on the load of the machine
 // and is not counted.
 import { Readable } from 'node:stream';
 import type { PropertyValues } from '../../../src/platform/setting-schema.ts';
@@ -8,6 +8,7 @@ import { systemClock } from '../../../src/platform/clock.ts';
 import { LruCache } from '../../../src/platform/lru.ts';
 import type { CsvLayout } from '../../../src/results/export/csv-layout.ts';
 import { exportRows } from '../../../src/results/export/export.ts';
+import type { ExportFormat } from '../../../src/results/export/format.ts';
 import { readPage } from '../../../src/results/page.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';
 import { createResultStore } from '../../../src/results/stores/result-stores.ts';
@@ -21,6 +22,7 @@ const ROWS_IN_PIECE = 64;
 const WARM_MB = 40;
 const SAMPLE_MS = 250;
 
+const [properties = '{}', megabytes = '', ...formats] = process.argv.slice(2) as [string, string, ...ExportFormat[]];
 /** Whether the result is stored, and is being read. */
 let reading = false;
 
@@ -47,10 +49,14 @@ async function storeAndRead(store: ResultStore, megabytes: number, requestId: st
   }
   const layouts = new LruCache<string, CsvLayout>({ maxWeight: 1 });
   const all = { offset: 0, numRows: rowCount };
-  const lines = await exportRows(outcome.reader, { format: 'jsonl', layouts }, all, signal);
-  let downloaded = 0;
-  for await (const piece of lines.body(0, lines.length ?? 0, signal)) downloaded += piece.length;
-  if (downloaded !== rowBytes + 1) throw new Error(`${downloaded} bytes of JSON lines were read of ${rowBytes + 1}`);
+  for (const format of formats) {
+    const found = await exportRows(outcome.reader, { format, layouts }, all, signal);
+    let downloaded = 0;
+    for await (const piece of found.body(0, found.length ?? Number.MAX_SAFE_INTEGER, signal))
+      downloaded += piece.length;
+    if (format === 'jsonl' ? downloaded !== rowBytes + 1 : downloaded === 0)
+      throw new Error(`${downloaded} bytes of ${format} were read of ${rowBytes} bytes of rows`);
+  }
   reading = false;
   await outcome.reader.close();
   await store.delete(requestId, signal);
@@ -66,7 +72,6 @@ function heldBytes(): number {
   return heapUsed + external;
 }
 
-const [properties = '{}', megabytes = ''] = process.argv.slice(2);
 const store = await createResultStore(JSON.parse(properties) as PropertyValues, {
   gatewayId: 'gateway-0',
   clock: systemClock,

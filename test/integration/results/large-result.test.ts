@@ -32,26 +32,29 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const STORES: readonly [string, number, () => Promise<PropertyValues>][] = [
-  ['file', 1024, async () => fileProperties(folder)],
+/** In the other stores, only the reading of rows differs. */
+const ALL_FORMATS = ['jsonl', 'csv', 'arrow', 'parquet'];
+const STORES: readonly [string, number, readonly string[], () => Promise<PropertyValues>][] = [
+  ['file', 1024, ALL_FORMATS, async () => fileProperties(folder)],
   [
     'compressed file',
     256,
+    ['jsonl'],
     async () => ({ ...fileProperties(folder, 'compressed'), 'olap.broker.pagination.file.compression': 'zstd' }),
   ],
-  ['s3', 1024, async () => s3Properties(await s3.bucket('large'))],
+  ['s3', 1024, ['jsonl'], async () => s3Properties(await s3.bucket('large'))],
   // fake-gcs-server copies all stored bytes for each part: one gigabyte would take minutes.
-  ['gcs', 120, async () => gcsProperties(await gcs.bucket('large'))],
+  ['gcs', 120, ['jsonl'], async () => gcsProperties(await gcs.bucket('large'))],
 ];
 
 describe('a large result', () => {
   it.each(STORES)(
-    'is stored in the %s store (%i MB) and read again in bounded memory',
-    async (_protocol, megabytes, properties) => {
+    'is stored in the %s store (%i MB), read again and downloaded as %j in bounded memory',
+    async (_protocol, megabytes, formats, properties) => {
       const store = JSON.stringify(await properties());
       const { stdout } = await promisify(execFile)(
         process.execPath,
-        ['--expose-gc', PROGRAM, store, String(megabytes)],
+        ['--expose-gc', PROGRAM, store, String(megabytes), ...formats],
         { timeout: TIMEOUT_MS - 10_000 },
       );
       const { grewBytes, readingGrewBytes, bytes } = JSON.parse(stdout) as Record<string, number>;
