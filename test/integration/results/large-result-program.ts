@@ -22,7 +22,7 @@ const ROWS_IN_PIECE = 64;
 const WARM_MB = 40;
 const SAMPLE_MS = 250;
 
-const [properties = '{}', megabytes = '', ...formats] = process.argv.slice(2) as [string, string, ...ExportFormat[]];
+const [properties, megabytes, ...formats] = process.argv.slice(2) as [string, string, ...ExportFormat[]];
 /** Whether the result is stored, and is being read. */
 let reading = false;
 
