@@ -90,6 +90,17 @@ describe('the alerts', () => {
     }
   });
 
+  it('of a check use the metrics of no other check, in their expressions and in their texts', () => {
+    const ofChecks = rules.filter(({ expr }) => /check_(failing|critical)\{check=/u.test(expr));
+    expect(ofChecks).toHaveLength(CATALOGUE.length + 2);
+    for (const { alert, expr, annotations } of ofChecks) {
+      const texts = [expr, ...Object.values(annotations)].join('\n');
+      const selectors = [...texts.matchAll(/olap_warden_health_\w+\{([^}]*)\}/gu)].map(([, labels = '']) => labels);
+      const checks = new Set(selectors.map((labels) => /(?:^|,)check="(\w+)"/u.exec(labels)?.[1]));
+      expect([...checks], alert).toEqual([expect.stringMatching(/_CHECK$/u)]);
+    }
+  });
+
   // One run of promtool for all checks: it evaluates every rule at every step, whatever the test is about.
   it('fire after half an hour of FAIL and resolve after half an hour of PASS, each for its own check only', async () => {
     const output = await promtoolTest([

@@ -3,6 +3,7 @@
 // Arguments: the store's properties as JSON, megabytes, the formats. Requires --expose-gc: the amount of uncollected garbage depends on the load of the machine
 // and is not counted.
 import { Readable } from 'node:stream';
+import { parquetMetadata } from 'hyparquet';
 import type { PropertyValues } from '../../../src/platform/setting-schema.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { LruCache } from '../../../src/platform/lru.ts';
@@ -17,7 +18,10 @@ import { answerText, submission } from '../../unit/results/answers.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 const MB = 1024 * 1024;
-const ROW = `[9007199254740993,"${'x'.repeat(980)}"]`;
+const TEXT_BYTES = 980;
+const ROW = `[9007199254740993,"${'x'.repeat(TEXT_BYTES)}"]`;
+/** More than the metadata at the end of a Parquet file has. */
+const FOOTER_BYTES = 64 * 1024;
 const ROWS_IN_PIECE = 64;
 const WARM_MB = 40;
 const SAMPLE_MS = 250;
@@ -52,15 +56,27 @@ async function storeAndRead(store: ResultStore, megabytes: number, requestId: st
   for (const format of formats) {
     const found = await exportRows(outcome.reader, { format, layouts }, all, signal);
     let downloaded = 0;
-    for await (const piece of found.body(0, found.length ?? Number.MAX_SAFE_INTEGER, signal))
+    let end = Buffer.alloc(0);
+    for await (const piece of found.body(0, found.length ?? Number.MAX_SAFE_INTEGER, signal)) {
       downloaded += piece.length;
-    if (format === 'jsonl' ? downloaded !== rowBytes + 1 : downloaded === 0)
-      throw new Error(`${downloaded} bytes of ${format} were read of ${rowBytes} bytes of rows`);
+      if (format === 'parquet') end = Buffer.concat([end, piece]).subarray(-FOOTER_BYTES);
+    }
+    if (!isWhole(format, rowCount, downloaded, end))
+      throw new Error(`${downloaded} bytes of ${format} were read of ${rowCount} rows of ${rowBytes} bytes`);
   }
   reading = false;
   await outcome.reader.close();
   await store.delete(requestId, signal);
   return rowBytes;
+}
+
+/** @param end the last bytes of a Parquet file, which have its number of rows */
+function isWhole(format: ExportFormat, rowCount: number, bytes: number, end: Buffer): boolean {
+  if (format === 'parquet') return Number(parquetMetadata(new Uint8Array(end).buffer).num_rows) === rowCount;
+  // Without brackets and quotes, and with a line end.
+  if (format === 'csv') return bytes === 'id,city\r\n'.length + rowCount * (ROW.length - 2);
+  // At least a number of 8 bytes and the text. A line of JSON lines is a row with a line feed.
+  return format === 'arrow' ? bytes > rowCount * (8 + TEXT_BYTES) : bytes === rowCount * (ROW.length + 1);
 }
 
 function heldBytes(): number {

@@ -48,11 +48,22 @@ describe('rows in CSV', () => {
   );
 
   it('may take far more bytes than the JSON', () => {
-    const rows = Array.from({ length: 300 }, (_, at) => [at, Array.from({ length: at }, () => '')]);
+    const rows = Array.from({ length: 120 }, (_, at) => [at, Array.from({ length: at }, () => '')]);
     const json = rows.map((row) => JSON.stringify(row)).join(',');
     const { bytes } = csvRows(Buffer.from(json));
     expect(bytes.length).toBeGreaterThan(1.5 * json.length);
     expect(parsed(Buffer.from(bytes).toString())).toEqual(rows.map((row) => row.map(fieldOf)));
+  });
+
+  it('are complete wherever the first buffer is full', () => {
+    const list = '"["""",""b""]"';
+    for (let shift = 1; shift <= 24; shift++) {
+      const text = 'x'.repeat(shift);
+      const json = [JSON.stringify([text]), ...Array.from({ length: 1_000 }, (_, at) => `[["","b"],${at % 7}]`)];
+      const csv = [text, ...Array.from({ length: 1_000 }, (_, at) => `${list},${at % 7}`)];
+      const { bytes } = csvRows(Buffer.from(json.join(',')));
+      expect(Buffer.from(bytes).toString() === csv.map((row) => `${row}\r\n`).join(''), text).toBe(true);
+    }
   });
 
   it('have the values of the rows', () => {
