@@ -124,7 +124,7 @@ function select(at: Reader): void {
   if (at.take('FROM')) fromClause(at);
   if (at.take('WHERE')) at.expression();
   if (at.take('GROUP', 'BY')) {
-    if (at.key(1) !== '(' || at.key() === 'DISTINCT') at.takeOne(['ALL', 'DISTINCT']);
+    at.takeOne(['ALL', 'DISTINCT']);
     at.list(() => groupItem(at));
   }
   if (at.take('HAVING')) at.expression();
