@@ -135,7 +135,7 @@ function addClientCurves(bench: Bench, points: readonly Point[]): void {
       series('p99', ({ loaded }) => loaded.p99Ms),
       series('event-loop delay p99', ({ delayMs }) => delayMs),
     ],
-    note: 'Each client sends its next request when it has its answer. From the point on where the throughput is level, the latency grows with the number of clients.',
+    note: 'Each client sends its next request when it has its answer. From the point on where the throughput is level, the latency grows with the number of clients. The event-loop delay is how late a timer fires: the histogram of Node.js less the 10 ms between its timers, of which an idle process has 10 to 12 ms.',
   });
   bench.curve({
     id: 'memory-by-clients',

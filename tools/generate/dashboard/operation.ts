@@ -149,7 +149,8 @@ const PROCESSES: Row = {
     panel(
       'Delay of the event loop, 99th percentile',
       's',
-      perProcess(`nodejs_eventloop_lag_p99_seconds{${SCOPE}} ${OF_OLAP_WARDEN}`),
+      // Node's histogram has the time between two timers of 10 ms.
+      perProcess(`clamp_min(nodejs_eventloop_lag_p99_seconds{${SCOPE}} - 0.01, 0) ${OF_OLAP_WARDEN}`),
     ),
     panel('CPU', 'short', perProcess(`rate(process_cpu_seconds_total{${SCOPE}}[5m]) ${OF_OLAP_WARDEN}`)),
     panel('Memory', 'bytes', perProcess(`process_resident_memory_bytes{${SCOPE}} ${OF_OLAP_WARDEN}`)),
