@@ -67,7 +67,6 @@ export class GatewayProcess {
       env: {
         PATH: process.env['PATH'],
         NODE_OPTIONS: NODE_OPTIONS.join(' '),
-        NODE_COMPILE_CACHE: join(tmpdir(), 'olap-warden-test-compiled'),
         ...options.env,
       },
     });

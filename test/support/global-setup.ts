@@ -10,6 +10,7 @@ import { loadSampleTables } from '../../tools/pinot/tables.ts';
 import { startControlPlane } from './control-plane.ts';
 import { FINDINGS } from './credential-search.ts';
 import { describeCluster } from './foreign-pinot.ts';
+import { COMPILED_MODULES } from './processes.ts';
 import type { SharedParts } from './shared-parts.ts';
 
 /** A running part: its description for tests, and how to end it. */
@@ -101,6 +102,7 @@ const place = globalThis as typeof globalThis & { olapWardenSharedParts?: Shared
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   if (place.olapWardenSharedParts === undefined) {
     const server = new PartsServer();
+    process.env['NODE_COMPILE_CACHE'] ??= COMPILED_MODULES;
     place.olapWardenSharedParts = { server, url: server.listen(), findings: collectFindings(), users: 0 };
   }
   const shared = place.olapWardenSharedParts;

@@ -1,8 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { basename } from 'node:path';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OutputSearch } from './credential-search.ts';
+
+/** Compiled modules, with which Node starts the product in half the time. Shared by all tests and kept between runs. */
+export const COMPILED_MODULES = join(tmpdir(), 'olap-warden-test-compiled');
 
 /** A program that a test runs, with its output. It is the leader of a new process group. */
 export class Program {
@@ -11,7 +15,8 @@ export class Program {
   #output = '';
 
   constructor(file: string, args: readonly string[], options: { cwd: string; env: NodeJS.ProcessEnv }) {
-    this.#child = spawn(file, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    const env = { NODE_COMPILE_CACHE: COMPILED_MODULES, ...options.env };
+    this.#child = spawn(file, args, { ...options, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       const search = new OutputSearch(`output of ${[basename(file), ...args.slice(0, 2)].join(' ')}`);
       stream?.setEncoding('utf8').on('data', (text: string) => {

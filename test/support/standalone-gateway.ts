@@ -23,7 +23,7 @@ export class StandaloneGateway {
     this.#dataDir = dataDir;
     this.program = new Program(process.execPath, ['bin/olap-warden.js', 'standalone', ...args, ...sets], {
       cwd: ROOT,
-      env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: join(dataDir, '../compiled') },
+      env: { PATH: process.env['PATH'] },
     });
   }
 

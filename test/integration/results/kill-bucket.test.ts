@@ -1,7 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
@@ -40,15 +38,12 @@ interface Place {
 
 let s3: S3Server;
 let gcs: GcsServer;
-let compiled: string;
 beforeAll(async () => {
-  compiled = await mkdtemp(join(tmpdir(), 'olap-warden-compiled-'));
   [s3, gcs] = await Promise.all([startS3(), startGcs()]);
 });
 afterAll(async () => {
   await s3?.stop();
   await gcs?.stop();
-  await rm(compiled, { recursive: true, force: true });
 });
 
 async function contentsOfS3({ bucket }: TestBucket): Promise<Contents> {
@@ -99,8 +94,6 @@ class Victim {
   constructor(program: BucketProgram) {
     this.#child = spawn(process.execPath, [PROGRAM, JSON.stringify(program)], {
       stdio: ['pipe', 'pipe', 'inherit'],
-      // The SDKs are large, and every process loads them.
-      env: { ...process.env, NODE_COMPILE_CACHE: compiled },
     });
     this.#exited = once(this.#child, 'exit');
     this.#child.stdin!.on('error', () => undefined);
