@@ -124,8 +124,8 @@ class Lexer {
   #blockComment(): void {
     const start = this.#at;
     const end = this.#sql.indexOf('*/', start + 2);
-    if (end < 0) throw new SqlRefusal('the comment is not closed: `*/` was expected', start);
-    if (this.#sql[start + 2] === '+' && end > start + 2) this.#hint = this.#sql.slice(start + 3, end);
+    if (end === -1) throw new SqlRefusal('the comment is not closed: `*/` was expected', start);
+    if (this.#sql[start + 2] === '+') this.#hint = this.#sql.slice(start + 3, end);
     this.#at = end + 2;
   }
 
@@ -182,11 +182,11 @@ class Lexer {
   #between(quote: string): string {
     const start = this.#at;
     let end = this.#sql.indexOf(quote, start + 1);
-    while (end >= 0 && this.#sql[end + 1] === quote) {
+    while (end !== -1 && this.#sql[end + 1] === quote) {
       this.#steps.count += 2;
       end = this.#sql.indexOf(quote, end + 2);
     }
-    if (end < 0)
+    if (end === -1)
       throw new SqlRefusal(quote === "'" ? 'the string is not closed' : 'the quoted name is not closed', start);
     this.#at = end + 1;
     return this.#sql.slice(start + 1, end).replaceAll(quote + quote, quote);

@@ -25,8 +25,9 @@ export function writtenName(name: string): WrittenName | undefined {
 
 /** The tables that a name in a database may mean. @param table may have a type suffix */
 export function meaningsOf(database: string, table: string): readonly TableName[] {
-  const [, raw, suffix] = TYPE_SUFFIX.exec(table) ?? [];
-  if (raw === undefined || suffix === undefined) return [tableName(database, table)];
+  const found = TYPE_SUFFIX.exec(table);
+  if (found === null) return [tableName(database, table)];
+  const [, raw = '', suffix = ''] = found;
   // The engine recognises only upper-case suffixes; a lower-case one may be part of the table name.
   return suffix === suffix.toUpperCase()
     ? [tableName(database, raw)]

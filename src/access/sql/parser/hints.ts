@@ -31,10 +31,10 @@ function readHints(tokens: readonly Token[]): Hint[] | undefined {
   }
 }
 
-/** Index after the next `)`. */
+/** Index after the next `)`, or after the last token. */
 function closing(tokens: readonly Token[], from: number): number {
   let index = from;
-  while (index < tokens.length && tokens[index]?.key !== ')') index++;
+  while (tokens[index]?.key !== ')' && tokens[index]?.kind !== 'end') index++;
   return index + 1;
 }
 

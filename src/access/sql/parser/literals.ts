@@ -12,7 +12,8 @@ export function braces(at: Reader): void {
     at.skip();
     at.keyword(word);
     plainString(at);
-    if (at.skip().key !== '}') throw at.unexpected('`}`');
+    if (at.key() !== '}') throw at.unexpected('`}`');
+    at.skip();
     return;
   }
   at.mark('{');

@@ -46,7 +46,6 @@ function commonTables(at: Reader): string[] {
 }
 
 function removeCommonTable(at: Reader, name: string): void {
-  at.budget.steps.count++;
   const count = at.commonTables.get(name) ?? 0;
   if (count > 1) at.commonTables.set(name, count - 1);
   else at.commonTables.delete(name);

@@ -156,5 +156,5 @@ function optionToken(at: Reader): string {
   const { kind, text, prefix } = at.peek();
   if (kind === 'end' || kind === 'quoted' || prefix !== '') throw at.unexpected('a plain value');
   at.skip();
-  return kind === 'string' ? `'${text}'` : text;
+  return kind === 'string' ? `'${text.replaceAll("'", "''")}'` : text;
 }

@@ -10,15 +10,12 @@ export function windowOrName(at: Reader): void {
 /** `(PARTITION BY … ORDER BY … ROWS BETWEEN … AND …)` */
 export function windowSpecification(at: Reader): void {
   at.parentheses(() => {
-    if (at.atName() && !frameAhead(at)) at.emit({ kind: 'name', parts: [at.name('a window')] });
+    // `ROWS` and `RANGE` are reserved.
+    if (at.atName()) at.emit({ kind: 'name', parts: [at.name('a window')] });
     if (at.take('PARTITION', 'BY')) at.list(() => at.expression());
     if (at.take('ORDER', 'BY')) at.list(() => sortItem(at));
     if (at.takeOne(['ROWS', 'RANGE']) !== undefined) frame(at);
   });
-}
-
-function frameAhead(at: Reader): boolean {
-  return at.key() === 'ROWS' || at.key() === 'RANGE';
 }
 
 function frame(at: Reader): void {
