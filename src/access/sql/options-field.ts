@@ -22,7 +22,7 @@ export function parseOptions(field: string, text: string | undefined, { optionsL
     if (option === '') continue;
     const at = option.indexOf('=');
     const [key, value] = [option.slice(0, at).trim(), option.slice(at + 1).trim()];
-    if (at < 0 || !OPTION_KEY.test(key) || !OPTION_VALUE.test(value) || !value.isWellFormed()) {
+    if (at === -1 || !OPTION_KEY.test(key) || !OPTION_VALUE.test(value) || !value.isWellFormed()) {
       throw new SqlRefusal(
         `\`${field}\` must be of the form \`key=value;key=value\`, which \`${option.slice(0, 100)}\` is not`,
       );
