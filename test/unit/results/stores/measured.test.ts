@@ -2,7 +2,12 @@ import { Registry } from 'prom-client';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { prometheusQueryMetrics } from '../../../../src/results/metrics.ts';
-import type { ResultStore, StoredResultSummary } from '../../../../src/results/result-store.ts';
+import type {
+  ResultReader,
+  ResultRecord,
+  ResultStore,
+  StoredResultSummary,
+} from '../../../../src/results/result-store.ts';
 import { measuredStore } from '../../../../src/results/stores/measured.ts';
 import { ObjectResultStore } from '../../../../src/results/stores/object/object-store.ts';
 import { storeAnswer } from '../../../../src/results/submit.ts';
@@ -131,5 +136,86 @@ describe('store metrics', () => {
     bucket.objects.set('00000000-000000000000000000000000000002.rows', { bytes: Buffer.from(''), modifiedMs: 0 });
     await store.tidy?.(signal);
     expect(bucket.objects.size).toBe(2);
+  });
+});
+
+/** A store whose calls take so many milliseconds. */
+function slow(ms: number, more: Partial<ResultStore> = {}): ResultStore {
+  const takes = async (): Promise<void> => void (clockMs += ms);
+  const record = submission() as unknown as ResultRecord;
+  const reader = {
+    record,
+    knownIndex: undefined,
+    index: takes,
+    read: takes,
+    async *stream(): AsyncIterable<Uint8Array> {
+      for (let piece = 0; piece < 3; piece++) {
+        await takes();
+        yield Buffer.from('x');
+      }
+      await takes();
+    },
+    close: async () => undefined,
+  } as unknown as ResultReader;
+  const inner = {
+    local: true,
+    open: async (id: string) => {
+      await takes();
+      return id === 'known' ? reader : undefined;
+    },
+    renew: takes,
+    delete: takes,
+    ...more,
+  } as unknown as ResultStore;
+  return measuredStore(inner, prometheusQueryMetrics((registry = new Registry())), { monotonic: () => clockMs });
+}
+
+describe('a measured store', () => {
+  it('reports the seconds of each call', async () => {
+    clockMs = 1_000_000;
+    const takesLong = slow(250);
+    const reader = await takesLong.open('known', signal);
+    expect(await takesLong.open('unknown', signal)).toBeUndefined();
+    await takesLong.renew(reader!.record, signal);
+    await takesLong.delete('known', signal);
+    for await (const _ of reader!.stream(0, 3, signal)) clockMs += 5000;
+    expect(await metric('duration_seconds_sum', 'open')).toBe('0.5');
+    expect(await metric('duration_seconds_sum', 'renew')).toBe('0.25');
+    expect(await metric('duration_seconds_sum', 'delete')).toBe('0.25');
+    // Three pieces and the end, without the time of the consumer.
+    expect(await metric('duration_seconds_sum', 'read')).toBe('1');
+    expect(await metric('errors_total', 'read')).toBeUndefined();
+  });
+
+  it('has what its store has, and nothing else', async () => {
+    const plain = slow(1);
+    for (const name of ['link', 'tidy', 'capacityBytes', 'compression']) expect(plain).not.toHaveProperty(name);
+    const found = slow(1, {
+      capacityBytes: 5,
+      compression: 'zstd',
+      tidy: async () => undefined,
+      link: async (id, lifetimeMs) => ({ url: `signed:${id}`, expirationTimeMs: lifetimeMs }),
+    });
+    expect(found).toMatchObject({ capacityBytes: 5, compression: 'zstd' });
+    expect(await found.link?.('a', 7, signal)).toEqual({ url: 'signed:a', expirationTimeMs: 7 });
+    expect(await metric('duration_seconds_count', 'link')).toBe('1');
+  });
+
+  it('counts a stream that is aborted by the client as no failure, and one that fails as one', async () => {
+    for (const [reason, errors] of [
+      [new Error('gone'), undefined],
+      [new DOMException('too long', 'TimeoutError'), '1'],
+    ] as const) {
+      const caller = new AbortController();
+      const failing = slow(1, {
+        // oxlint-disable-next-line require-yield
+        async *list(): AsyncIterable<StoredResultSummary> {
+          caller.abort(reason);
+          throw new Error('the listing ended');
+        },
+      });
+      await expect(failing.list(caller.signal)[Symbol.asyncIterator]().next()).rejects.toThrow('the listing ended');
+      expect(await metric('errors_total', 'list')).toBe(errors);
+    }
   });
 });

@@ -1,0 +1,214 @@
+import { describe, expect, it } from 'vitest';
+import { recordFromJson, recordToJson } from '../../../src/results/record-json.ts';
+import { tableNameOf } from '../../../src/pinot/table-name.ts';
+import type { ResultRecord } from '../../../src/results/result-store.ts';
+import { aliveFromJson, isActive, noteFromJson, noteToJson, RUN_STATES } from '../../../src/results/runs/status.ts';
+
+// Each field of a record or a note that this version cannot have written makes it invalid: whoever can write to the store can write anything.
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A copy with another value at a path; undefined removes the field. */
+function changed(whole: Fields, path: string, value: unknown): Fields {
+  const [name = '', ...rest] = path.split('.');
+  return { ...whole, [name]: rest.length === 0 ? value : changed(whole[name] as Fields, rest.join('.'), value) };
+}
+
+const RECORD: ResultRecord = {
+  version: 1,
+  requestId: '00000000-000000000000000000000000000001',
+  brokerId: 'Broker_a',
+  owner: 'srn2:user#alice@example.com',
+  tables: [tableNameOf('orders')],
+  submissionTimeMs: 1,
+  expirationTimeMs: 2,
+  rowCount: 3,
+  rowBytes: 100_000,
+  stride: 1,
+  checkpoints: 3,
+  dataSchema: '{"columnNames":[]}',
+  tableFields: [{ name: 'a', value: '1' }],
+  fields: [{ name: 'b', value: '{}' }],
+};
+const CURSOR = { url: 'http://broker:8099', requestId: '7', submissionTimeMs: 5, bytes: 10 };
+const FULL: ResultRecord = {
+  ...RECORD,
+  sql: 'SELECT 1',
+  storedTimeMs: 5,
+  warnings: ['the default of 10 rows applied'],
+  checksums: { blockBytes: 65_536, blocks: 2, index: 7 },
+  compression: { coding: 'zstd', bytes: 50 },
+  cursor: CURSOR,
+};
+
+describe('a record', () => {
+  it.each([
+    ['no more fields than the first releases', RECORD],
+    ['all fields', FULL],
+    [
+      'numbers that are 0',
+      { ...RECORD, submissionTimeMs: 0, expirationTimeMs: 0, rowCount: 0, rowBytes: 0, checkpoints: 0 },
+    ],
+    ['the largest numbers', { ...RECORD, rowBytes: 1024 ** 4, checkpoints: 65_536 }],
+    ['the largest blocks', { ...FULL, checksums: { blockBytes: 1024 * 1024, blocks: 1, index: 0 } }],
+    ['the smallest blocks', { ...FULL, checksums: { blockBytes: 1, blocks: 100_000, index: 0 } }],
+    ['no rows', { ...FULL, rowBytes: 0, checksums: { blockBytes: 65_536, blocks: 0, index: 0 } }],
+    ['empty lists', { ...FULL, tables: [], tableFields: [], fields: [], warnings: [] }],
+    ['a schema that is no object', { ...FULL, dataSchema: 'null' }],
+  ] as const)('can have %s', (_what, record) => {
+    expect(recordFromJson(recordToJson(record))).toEqual(record);
+    // As releases without checksums wrote it.
+    expect(recordFromJson(JSON.stringify(record))).toEqual(record);
+  });
+
+  const COUNTS = ['submissionTimeMs', 'expirationTimeMs', 'rowCount', 'rowBytes', 'stride', 'checkpoints'];
+  const TEXTS = ['requestId', 'brokerId', 'owner', 'dataSchema'];
+  const LISTS = ['tables', 'tableFields', 'fields'];
+  const INVALID: readonly (readonly [path: string, value: unknown])[] = [
+    ...[...COUNTS, 'checksums.blockBytes', 'checksums.index', 'compression.bytes', 'cursor.bytes'].flatMap((path) =>
+      [-1, 1.5, '1', null, undefined, 2 ** 53].map((value) => [path, value] as const),
+    ),
+    ...[...TEXTS, 'cursor.url', 'cursor.requestId'].flatMap((path) =>
+      [1, null, undefined, ['x']].map((value) => [path, value] as const),
+    ),
+    ...LISTS.flatMap((path) => [1, null, undefined, {}, 'x', [1], [null], [{}]].map((value) => [path, value] as const)),
+    ...['tableFields', 'fields'].flatMap((path) =>
+      [['x'], [{ name: 'a' }], [{ value: '1' }], [{ name: 1, value: '1' }], [{ name: 'a', value: 1 }]].map(
+        (value) => [path, value] as const,
+      ),
+    ),
+    ...['checksums', 'compression', 'cursor'].flatMap((path) =>
+      [null, 1, 'x', {}, []].map((value) => [path, value] as const),
+    ),
+    ['version', 2],
+    ['version', undefined],
+    ['stride', 0],
+    ['checkpoints', 65_537],
+    ['rowBytes', 1024 ** 4 + 1],
+    ['dataSchema', '{'],
+    ['tables', ['orders', 1]],
+    ['fields', [{ name: 'a', value: '1' }, null]],
+    ['checksums', undefined],
+    ['checksums', { blockBytes: 1024 * 1024 + 1, blocks: 1, index: 0 }],
+    ['checksums.blocks', 1],
+    ['checksums.blocks', 3],
+    ['compression.coding', 'gzip'],
+    ['cursor.requestId', 'x y'],
+    ['cursor.submissionTimeMs', 1.5],
+    ['cursor.submissionTimeMs', '1'],
+    ['sql', 1],
+    ['sql', null],
+    ['storedTimeMs', 1.5],
+    ['storedTimeMs', null],
+    ['warnings', 'x'],
+    ['warnings', null],
+    ['warnings', ['x', 1]],
+  ];
+  it.each(INVALID)('with the %s %j is not valid', (path, value) => {
+    const whole: Fields = path === 'rowBytes' ? { ...RECORD } : { ...FULL };
+    expect(() => recordFromJson(JSON.stringify(changed(whole, path, value)))).toThrow('its record is not valid');
+  });
+
+  it.each(['null', '5', '"x"', '[]', '{}'])('is not %s', (json) => {
+    expect(() => recordFromJson(json)).toThrow('its record is not valid');
+  });
+
+  it('has no blocks without bytes', () => {
+    for (const rowBytes of [100_000, 0]) {
+      const record = { ...RECORD, rowBytes, checksums: { blockBytes: 0, blocks: 'many', index: 0 } };
+      // The number is Infinity.
+      const json = JSON.stringify(record).replace('"many"', '1e400');
+      expect(() => recordFromJson(json)).toThrow('its record is not valid');
+    }
+  });
+
+  it('does not match its checksum where a byte differs', () => {
+    const json = recordToJson(RECORD);
+    const wrong = 'its record does not match its checksum';
+    expect(() => recordFromJson(json.replace('"rowCount":3', '"rowCount":4'))).toThrow(wrong);
+    expect(() => recordFromJson(json.replace(/.(?="\}$)/, (digit) => (digit === '0' ? '1' : '0')))).toThrow(wrong);
+    expect(() => recordFromJson(json.slice(0, 20))).toThrow('its record is not valid JSON');
+  });
+});
+
+describe('a note of a query', () => {
+  const NOTE = {
+    version: 1,
+    instance: 'process 1',
+    status: {
+      requestId: 'r1',
+      brokerId: 'Broker_a',
+      owner: 'srn2:user#alice@example.com',
+      tables: ['orders'],
+      state: 'failed',
+      submissionTimeMs: 1,
+      rowCount: 0,
+      bytes: 0,
+    },
+  };
+  const MORE = {
+    ...NOTE,
+    status: {
+      ...NOTE.status,
+      sql: 'SELECT 1',
+      startTimeMs: 2,
+      endTimeMs: 3,
+      expirationTimeMs: 4,
+      error: { status: 500, message: 'no' },
+      cancelRequested: true,
+      warnings: ['x'],
+    },
+  };
+
+  it.each([NOTE, MORE, ...RUN_STATES.map((state) => changed(NOTE, 'status.state', state))])('can be %j', (note) => {
+    expect(noteFromJson(noteToJson(note as never))).toEqual(note);
+  });
+
+  const INVALID: readonly (readonly [path: string, value: unknown])[] = [
+    ['version', 2],
+    ['version', undefined],
+    ['instance', 1],
+    ['instance', undefined],
+    ...[undefined, null, 1, 'x', []].map((value) => ['status', value] as const),
+    ...['requestId', 'brokerId', 'owner'].flatMap((name) =>
+      [undefined, 1].map((value) => [`status.${name}`, value] as const),
+    ),
+    ...['submissionTimeMs', 'rowCount', 'bytes'].flatMap((name) =>
+      [undefined, 1.5, '1'].map((value) => [`status.${name}`, value] as const),
+    ),
+    ...['startTimeMs', 'endTimeMs', 'expirationTimeMs'].flatMap((name) =>
+      [null, 1.5, '1'].map((value) => [`status.${name}`, value] as const),
+    ),
+    ['status.tables', undefined],
+    ['status.tables', 'x'],
+    ['status.tables', ['x', 1]],
+    ['status.state', 'lost'],
+    ['status.sql', 1],
+    ['status.cancelRequested', 1],
+    ['status.warnings', 'x'],
+    ['status.warnings', null],
+    ['status.warnings', [1]],
+    ['status.error', null],
+    ['status.error', { status: 500 }],
+    ['status.error', { message: 'x' }],
+    ['status.error', { status: '500', message: 'x' }],
+  ];
+  it.each(INVALID)('with the %s %j is none', (path, value) => {
+    expect(noteFromJson(JSON.stringify(changed(MORE, path, value)))).toBeUndefined();
+  });
+
+  it.each(['', '{', 'null', '5', '"x"', '{}'])('is not %j', (json) => {
+    expect(noteFromJson(json)).toBeUndefined();
+    expect(aliveFromJson(json)).toBeUndefined();
+  });
+
+  it('is about a query that has not ended in three of the states', () => {
+    expect(RUN_STATES.filter((state) => isActive({ state }))).toEqual(['queued', 'running', 'storing']);
+  });
+
+  it('of a process names it and the time', () => {
+    expect(aliveFromJson('{"instance":"a","atMs":5,"more":1}')).toEqual({ instance: 'a', atMs: 5 });
+    for (const json of ['{"instance":"a"}', '{"atMs":5}', '{"instance":1,"atMs":5}', '{"instance":"a","atMs":"5"}'])
+      expect(aliveFromJson(json)).toBeUndefined();
+  });
+});
