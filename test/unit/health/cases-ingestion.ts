@@ -106,6 +106,12 @@ cases('INGESTION_STOPPED_CHECK', [
     snapshot: consuming([partition(0, replica({ stalledMs: 5 * MINUTE_MS - 1 }))]),
   },
   {
+    name: 'a consumption that has not moved for exactly the limit',
+    snapshot: consuming([partition(0, replica({ stalledMs: 5 * MINUTE_MS }))]),
+    entities: ['t_REALTIME'],
+    finding: 'has not moved for 5 minutes while rows wait',
+  },
+  {
     name: 'a consumption that has not moved',
     snapshot: consuming([partition(0, replica({ stalledMs: 21 * MINUTE_MS }))]),
     entities: ['t_REALTIME'],
@@ -119,6 +125,20 @@ cases('INGESTION_STOPPED_CHECK', [
     name: 'a consumption that has not moved for less than a limit of 30 minutes',
     snapshot: consuming([partition(0, replica({ stalledMs: 21 * MINUTE_MS }))]),
     thresholds: { minStalledMinutes: 30 },
+  },
+  {
+    name: 'one of two tables',
+    snapshot: {
+      ...consuming([]),
+      tables: readOk([
+        table('s_REALTIME'),
+        table('t_REALTIME', {
+          assignment: readOk(assignment({ [A]: [1, 1] }, { consumingPartitions: new Map([[0, [A]]]) })),
+        }),
+      ]),
+    },
+    entities: ['s_REALTIME'],
+    message: '1 table has partitions that are not ingested',
   },
   { name: 'an offline table', snapshot: snapshot([table('t_OFFLINE')]), message: 'not applicable' },
   { name: 'unread', snapshot: unread, entities: ['t_REALTIME'], couldNotEvaluate: true, finding: 'timed out' },
@@ -151,6 +171,16 @@ cases('CONSUMER_LAG_CHECK', [
     finding: 'Server_b_8098',
   },
   {
+    name: 'the worst replica of each partition, the largest lag first',
+    snapshot: consuming([
+      partition(0, replica({ recordsLag: 2_000_000 }), replica({ server: 'Server_b_8098', recordsLag: 3_000_000 })),
+      partition(1, replica({ recordsLag: 5_000_000 }), replica({ server: 'Server_b_8098', recordsLag: 4_000_000 })),
+    ]),
+    entities: ['t_REALTIME'],
+    finding: /: partition 1 on `Server_a_8098` by 5,000,000 rows, 0 minutes; partition 0 on `Server_b_8098` by 3,0/u,
+    observed: '5,000,000 rows, 0 minutes',
+  },
+  {
     name: 'no lag reported',
     snapshot: consuming([partition(0, replica({ recordsLag: undefined }))]),
     message:
@@ -177,6 +207,27 @@ cases('DATA_FRESHNESS_CHECK', [
     entities: ['t_OFFLINE'],
     finding: 'no segment has arrived for 3 days; in the 30 days before, the longest time without one was 24 hours',
   },
+  {
+    name: 'two days, where the limit is a day and a half',
+    snapshot: receiving(30, 12, 48),
+    entities: ['t_OFFLINE'],
+    observed: '2 days',
+    threshold: 'at most 36 hours',
+  },
+  {
+    name: 'a usual gap of two hours',
+    snapshot: receiving(30, 2, 7),
+    entities: ['t_OFFLINE'],
+    finding: /^no segment has arrived for 7 hours; in the 30 days before, the longest time without one was 2 hours$/u,
+  },
+  {
+    name: 'a usual gap of an hour and a half',
+    snapshot: receiving(30, 1.5, 7),
+    entities: ['t_OFFLINE'],
+    finding: /the longest time without one was 90 minutes$/u,
+  },
+  { name: 'silent for exactly as long as it was filled', snapshot: receiving(3, 1, 72), entities: ['t_OFFLINE'] },
+  { name: 'all segments at one time, now', snapshot: receiving(0, 0, 0), message: 'not applicable' },
   { name: 'a table that is filled on working days, on the second Monday', snapshot: receiving(30, 72, 9 * 24) },
   { name: 'segments each minute, 5 hours ago', snapshot: receiving(30, 1 / 60, 5) },
   { name: 'segments each minute, 7 hours ago', snapshot: receiving(30, 1 / 60, 7), entities: ['t_OFFLINE'] },

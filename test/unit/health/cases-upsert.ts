@@ -46,6 +46,23 @@ cases('UPSERT_TABLE_SEGMENT_ASSIGNMENT_CHECK', [
     finding: 'replica group 0',
   },
   {
+    name: 'two servers of one group, whose servers are stored by partition',
+    snapshot: placed([A, C], {
+      instancePartitions: readOk([
+        {
+          name: 't_CONSUMING',
+          servers: new Map([
+            ['0_0', [A]],
+            ['1_0', [C]],
+            ['0_1', [B]],
+          ]),
+        },
+      ]),
+    }),
+    entities: ['t_REALTIME'],
+    finding: 'partition 0: the segments of replica group 0 are on 2 servers',
+  },
+  {
     name: 'a server that is in no group',
     snapshot: placed([A, 'Server_x_8098'], groups),
     entities: ['t_REALTIME'],

@@ -15,8 +15,8 @@ export interface Case {
   /** Severities of the findings; undefined for that of the check. */
   readonly severities?: readonly (string | undefined)[];
   readonly couldNotEvaluate?: boolean;
-  /** Part of the outcome's message. Begins with `not applicable` exactly where the check says that it does not apply. */
-  readonly message?: string;
+  /** Part of the outcome's message, or its pattern. Begins with `not applicable` exactly where the check says that it does not apply. */
+  readonly message?: string | RegExp;
   /** Part of the first finding's message, or its pattern. */
   readonly finding?: string | RegExp;
   /** The values of the first finding. */

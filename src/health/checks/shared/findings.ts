@@ -19,16 +19,16 @@ export class Findings {
   readonly #readFailures: Finding[] = [];
   #faultCount = 0;
   #readFailureCount = 0;
-  #examinedCount = 0;
+  #hasExamined = false;
 
   /** Number of faults so far. */
   get faultCount(): number {
     return this.#faultCount;
   }
 
-  /** Counts one examined entity. */
+  /** Notes that an entity was examined: the check applies. */
   examined(): void {
-    this.#examinedCount += 1;
+    this.#hasExamined = true;
   }
 
   add(finding: Finding): void {
@@ -59,7 +59,7 @@ export class Findings {
     const moreFindings = all.slice(MAX_FINDINGS, MAX_INDEXED_FINDINGS);
     const findingCount = this.#faultCount + this.#readFailureCount;
     if (findingCount === 0) {
-      const message = this.#examinedCount === 0 ? (texts.notApplicable ?? texts.pass) : texts.pass;
+      const message = this.#hasExamined ? texts.pass : (texts.notApplicable ?? texts.pass);
       return { status: 'PASS', message, findingCount, findings, couldNotEvaluate: false };
     }
     return {

@@ -20,6 +20,12 @@ describe('exceeds 50 % of the average', () => {
     expect(exceedsAverage(counts(...values), limits).exceeding.map(({ name }) => name)).toEqual(exceeding);
   });
 
+  it('names servers with the same count in the order of their names', () => {
+    const equal = new Map([['c', 9], ['a', 9], ['b', 9], ...counts(0, 0, 0, 0, 0, 0)]);
+    const { exceeding } = exceedsAverage(equal, { maxExcessPercent: 50, minExcess: 0 });
+    expect(exceeding.map(({ name }) => name)).toEqual(['a', 'b', 'c']);
+  });
+
   it('has mean and limit', () => {
     expect(exceedsAverage(counts(3, 1), { maxExcessPercent: 50, minExcess: 0 })).toMatchObject({ mean: 2, limit: 3 });
     expect(exceedsAverage(counts(3, 1), { maxExcessPercent: 50, minExcess: 4 })).toMatchObject({ mean: 2, limit: 6 });
@@ -61,6 +67,8 @@ describe('far from the median', () => {
     const far = (...values: number[]) => farFromMedian(counts(...values)).far.map(({ name }) => name);
     expect(far(9, 10, 11, 100, 10, 9, 11, -500)).toEqual(['s7', 's3']);
     expect(far(5, 5, 5, 6)).toEqual(['s3']);
+    const equal = new Map([...counts(5, 5, 5, 5, 5, 5), ['c', 9], ['a', 1], ['b', 9]] as const);
+    expect(farFromMedian(equal).far.map(({ name }) => name)).toEqual(['a', 'b', 'c']);
   });
 });
 
