@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cursorIn } from '../../../../src/results/cursors/answer.ts';
+import { cursorIn, isSame } from '../../../../src/results/cursors/answer.ts';
 
 const FIELDS = {
   requestId: '"1234"',
@@ -45,5 +45,22 @@ describe('the cursor in a response of the engine', () => {
 
   it('has no request id that could be a path', () => {
     expect(read({ requestId: '"../1"' })).toBeUndefined();
+  });
+
+  it('may have numbers that are 0', () => {
+    const zeros = { submissionTimeMs: '0', numRowsResultSet: '0', offset: '0', numRows: '0', bytesWritten: '0' };
+    expect(read(zeros)).toMatchObject({
+      rowCount: 0,
+      offset: 0,
+      numRows: 0,
+      cursor: { submissionTimeMs: 0, bytes: 0 },
+    });
+  });
+
+  it('is the same with the same id and the same time', () => {
+    const { cursor } = read()!;
+    expect(isSame(cursor, read()!)).toBe(true);
+    expect(isSame(cursor, read({ requestId: '"1235"' })!)).toBe(false);
+    expect(isSame(cursor, read({ submissionTimeMs: '1001' })!)).toBe(false);
   });
 });
