@@ -38,8 +38,7 @@ function regionsOfKind({ levels, last }: SrnPattern, kind: SrnKind): Region[] {
 function placements(patterns: readonly Glob[], kinds: readonly string[], from = 0): number[][] {
   const [first, ...rest] = patterns;
   if (!first) return [[]];
-  // A longer pattern matches nothing of this kind. There are at most two kinds, so this ends after a few steps.
-  if (patterns.length > kinds.length - from) return [];
+  // There are at most two kinds, so this ends after a few steps.
   const found: number[][] = [];
   for (let at = from; at < kinds.length; at++) {
     if (!globMatches(first, kinds[at]!)) continue;

@@ -133,7 +133,8 @@ class TrieNode {
 
 function sharedLength(a: string, b: string): number {
   let length = 0;
-  while (length < a.length && a.charCodeAt(length) === b.charCodeAt(length)) length++;
+  // Behind the end of a text it is NaN, which equals nothing.
+  while (a.charCodeAt(length) === b.charCodeAt(length)) length++;
   return length;
 }
 

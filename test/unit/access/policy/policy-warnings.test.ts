@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { policyWarnings, type KnownNames } from '../../../../src/access/policy/policy-warnings.ts';
+import { namedTables, policyWarnings, type KnownNames } from '../../../../src/access/policy/policy-warnings.ts';
 import { statement } from '../../../builders/resources.ts';
 
 const KNOWN: KnownNames = {
@@ -55,12 +55,21 @@ describe('the warnings of a policy', () => {
     expect(reads).toBe(3);
   });
 
+  it('say where a name may only be hidden from the caller', () => {
+    const known: KnownNames = { ...KNOWN, filtered: true };
+    expect(warn(['srn2:role#other', 'srn2:role#analyst'], known)).toEqual([
+      '`statements[0].resources[0]`: role `other` does not exist or is not visible to you',
+      '`statements[0].resources[1]`: role `analyst` does not exist or is not visible to you; did you mean `analysts`?',
+    ]);
+  });
+
   it('suggest names for the first three only, and not where the search would take long', () => {
     const meant = (known: KnownNames, ...resources: string[]): number =>
       warn(resources, known).filter((text) => text.includes('did you mean')).length;
     expect(meant(KNOWN, ...Array.from({ length: 10 }, () => 'srn2:table#evnets'))).toBe(3);
     const long = 'e'.repeat(49);
     expect(meant({ ...KNOWN, tables: [`${long}x`] }, `srn2:table#${long}`)).toBe(0);
+    expect(meant({ ...KNOWN, tables: [long] }, `srn2:table#${long.slice(1)}`)).toBe(1);
     const many = (length: number): string[] => Array.from({ length }, (_, index) => `events${index}`);
     expect(meant({ ...KNOWN, tables: many(2000) }, 'srn2:table#evnets1')).toBe(1);
     expect(meant({ ...KNOWN, tables: many(2001) }, 'srn2:table#evnets1')).toBe(0);
@@ -71,4 +80,10 @@ describe('the warnings of a policy', () => {
     expect(warnings).toHaveLength(21);
     expect(warnings[20]).toBe('and 5 more');
   });
+});
+
+it('the tables of a policy are those that it names exactly', () => {
+  const resources = ['srn2:table#b', 'srn2:role#r', 'srn2:table#a*', '*', 'srn2:cluster#other:table#x', 'srn2:table#a'];
+  const policy = { statements: [statement({ resources }), statement({ resources: ['srn2:table#b'] })] };
+  expect(namedTables(policy, KNOWN.deployment)).toEqual(['b', 'a']);
 });

@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import type { Directory } from '../../../../src/access/directory.ts';
-import { simulate, type SimulatedRequest } from '../../../../src/access/policy/simulate.ts';
+import { tokenPrincipal, type Directory } from '../../../../src/access/directory.ts';
+import { asPrincipal, simulate, subjectTypeOf, type SimulatedRequest } from '../../../../src/access/policy/simulate.ts';
+import type { SubjectType } from '../../../../src/resources/role-assignment.ts';
 
 const question = { action: 'Query', resource: { kind: 'table' } } as unknown as SimulatedRequest;
 
@@ -26,4 +27,53 @@ it('yields between reading a long policy and the first decision, and between dec
   await setImmediate();
   expect(counted.decisions).toBe(1);
   expect((await simulated).decisions).toHaveLength(2);
+});
+
+it('bounds the questions by the patterns that must be searched', async () => {
+  const asked = (patternCount: number, questions: number) => {
+    const { directory } = counting(patternCount);
+    return simulate(
+      directory,
+      [],
+      {},
+      Array.from({ length: questions }, () => question),
+    );
+  };
+  expect((await asked(100_000, 2)).decisions).toHaveLength(2);
+  await expect(asked(100_000, 3)).rejects.toMatchObject({
+    code: 'invalid',
+    message:
+      '`requests` has 3 entries: at most 2 are allowed for the 100000 resources with a `*` before their end that these roles and this policy have',
+  });
+  // One question is always allowed.
+  expect((await asked(200_001, 1)).decisions).toHaveLength(1);
+  await expect(asked(200_001, 2)).rejects.toThrow('at most 1 are allowed');
+});
+
+it.each([
+  ['email', 'user-email'],
+  ['user-email', 'user-email'],
+  ['group', 'group'],
+  ['domain', 'domain'],
+  ['service-token', 'service-token'],
+  ['user', undefined],
+])('the type of a subject: %s', (text, type) => expect(subjectTypeOf(text)).toBe(type));
+
+it('a principal has only the subject of which it is made', () => {
+  const directory = { tokenNameOf: (name: string) => (name === 'key' ? 'loader' : undefined) } as Directory;
+  const user = (name: string, fields: object) => ({
+    kind: 'user',
+    srn: `srn2:user#${name}`,
+    authenticator: 'simulation',
+    id: '',
+    groups: [],
+    domain: undefined,
+    ...fields,
+  });
+  const principal = (type: SubjectType, name: string) => asPrincipal(directory, { type, name });
+  expect(principal('user-email', 'a@x.org')).toEqual(user('a@x.org', { id: 'a@x.org' }));
+  expect(principal('group', 'g')).toEqual(user('g', { groups: ['g'] }));
+  expect(principal('domain', 'x.org')).toEqual(user('x.org', { domain: 'x.org' }));
+  expect(principal('service-token', 'key')).toEqual(tokenPrincipal('loader'));
+  expect(principal('service-token', 'other')).toEqual(tokenPrincipal('other'));
 });

@@ -75,7 +75,7 @@ describe('parseSrn', () => {
 
   it('rejects another kind than requested', () => {
     expect(parseSrnOf('role', 'srn2:role#a')).toEqual({ ok: true, value: 'a' });
-    for (const text of ['srn2:policy#a', 'srn2:cluster#c:role#a']) {
+    for (const text of ['srn2:policy#a', 'srn2:cluster#c:role#a', 'srn2:role#a:role#b']) {
       const parsed = parseSrnOf('role', text);
       expect(!parsed.ok && parsed.message).toContain('`srn2:role#<name>` was expected');
     }
