@@ -54,6 +54,10 @@ export class Controller<K extends CustomKind, Observed> {
   readonly #abort = new AbortController();
   readonly #unsubscribe: (() => void)[] = [];
   readonly #workers: Promise<void>[] = [];
+  /** The status that is being written, by key. */
+  readonly #writing = new Map<string, unknown>();
+  /** Keys whose only event since their work began is a status that this controller wrote. */
+  readonly #ownWrites = new Set<string>();
   /** The temporary states of objects that have one, and when each was seen first, by the monotonic clock. */
   readonly #states = new Map<string, { readonly state: string; readonly since: number }>();
   #cancelResync: () => void = () => {};
@@ -73,7 +77,9 @@ export class Controller<K extends CustomKind, Observed> {
     this.#unsubscribe.push(
       store.subscribe(kind, (event) => {
         onOwnEvent?.(event);
-        this.#queue.add(event.object.metadata.name);
+        const { name } = event.object.metadata;
+        if (this.#isOwnWrite(event)) this.#ownWrites.add(name);
+        else this.#queue.add(name);
       }),
       ...watches.map((watch) => this.#watch(watch)),
     );
@@ -122,15 +128,24 @@ export class Controller<K extends CustomKind, Observed> {
 
   async #reconcileSafely(key: string): Promise<'success' | 'error' | 'requeue_after'> {
     try {
-      const requeueAfterMs = await this.#reconcile(key);
+      const { isStalled, requeueAfterMs } = await this.#reconcile(key);
       this.#queue.forget(key);
-      if (requeueAfterMs === undefined) return 'success';
+      // An object whose actions fail may get another status at each attempt: its event must not cause the next attempt before its time.
+      if (this.#ownWrites.delete(key) && !isStalled) this.#queue.add(key);
+      if (requeueAfterMs === Infinity) return 'success';
       this.#queue.addAfter(key, requeueAfterMs);
       return 'requeue_after';
     } catch (error) {
+      this.#ownWrites.delete(key);
       this.#failed(key, error);
       return 'error';
     }
+  }
+
+  /** Whether the event is that of a status which this controller is writing. It arrives before the write resolves. */
+  #isOwnWrite({ type, object }: StoreEvent<K>): boolean {
+    const status = this.#writing.get(object.metadata.name);
+    return type === 'modified' && status !== undefined && isDeepStrictEqual(plain(object.status), plain(status));
   }
 
   #failed(key: string, error: unknown): void {
@@ -148,21 +163,25 @@ export class Controller<K extends CustomKind, Observed> {
     this.#queue.addRateLimited(key, error instanceof StoreError ? error.retryAfterMs : undefined);
   }
 
-  /** @returns milliseconds until the key is reconciled again; undefined if only an event does that */
-  async #reconcile(key: string): Promise<number | undefined> {
+  async #reconcile(key: string): Promise<Reconciled> {
     const { store, clock, newTokenKeys = generateTokenKeys } = this.#ports;
     const observed = await this.#reconciler.observe(store, key, this.#abort.signal);
     // Nothing may be created for an object that is being deleted.
-    if (observed.object?.metadata.deletionTimestamp !== undefined) return undefined;
+    if (observed.object?.metadata.deletionTimestamp !== undefined)
+      return { isStalled: false, requeueAfterMs: Infinity };
     const now = clock.now();
     const stateAgeMs = this.#stateAge(key, this.#reconciler.temporaryState?.(observed));
     const plan = this.#reconciler.reconcile(observed, { now, stateAgeMs, newTokenKeys: () => newTokenKeys() });
     let { object } = observed;
-    if (object && plan.statusBefore) object = await this.#writeStatus(object, plan.statusBefore, now);
+    if (object && plan.statusBefore) object = await this.#writeFields(object, plan.statusBefore, now);
     const stalled = await this.#execute(plan, object);
-    if (object && plan.status)
-      await this.#writeStatus(object, stalled ? { ...plan.status, outcome: stalled } : plan.status, now);
-    return stalled ? Math.min(STALLED_RETRY_MS, plan.requeueAfterMs ?? STALLED_RETRY_MS) : plan.requeueAfterMs;
+    const status = statusAfter(plan, stalled);
+    if (object && status) await this.#writeStatus(object, status, now);
+    const { requeueAfterMs = Infinity } = plan;
+    return {
+      isStalled: stalled !== undefined,
+      requeueAfterMs: Math.min(stalled ? STALLED_RETRY_MS : Infinity, requeueAfterMs),
+    };
   }
 
   /** Remembers when a state was seen first, until it is another or none. */
@@ -199,17 +218,32 @@ export class Controller<K extends CustomKind, Observed> {
     const before: { conditions?: readonly Condition[] } | undefined = object.status;
     const status = statusOf(object, planned, before?.conditions ?? [], now);
     if (isDeepStrictEqual(plain(before), plain(status))) return object;
-    const written = await this.#ports.store.updateStatus(
-      this.#reconciler.kind,
-      { ...object, status },
-      {
-        signal: this.#abort.signal,
-      },
-    );
+    const written = await this.#storeStatus(object, status);
     this.#recordEvent(object, planned.outcome, before?.conditions ?? []);
     for (const { type, reason, message } of planned.events ?? [])
       this.#ports.recorder.record(object, type, reason, message);
     return written;
+  }
+
+  /** Writes the fields of a status, and leaves its conditions. @returns the object with the status */
+  #writeFields(
+    object: ResourceByKind[K],
+    planned: PlannedStatus<StatusOf<K>>,
+    now: number,
+  ): Promise<ResourceByKind[K]> {
+    const conditions: readonly Condition[] = object.status?.conditions ?? [];
+    return this.#storeStatus(object, { ...statusOf(object, planned, conditions, now), conditions });
+  }
+
+  async #storeStatus(object: ResourceByKind[K], status: object): Promise<ResourceByKind[K]> {
+    const { name } = object.metadata;
+    this.#writing.set(name, status);
+    try {
+      const { signal } = this.#abort;
+      return await this.#ports.store.updateStatus(this.#reconciler.kind, { ...object, status }, { signal });
+    } finally {
+      this.#writing.delete(name);
+    }
   }
 
   /** Records an Event if the reason or the message has changed. A new object that is ready at once has no Event. */
@@ -220,6 +254,21 @@ export class Controller<K extends CustomKind, Observed> {
     const type = outcome.class === 'stalled' ? 'Warning' : 'Normal';
     this.#ports.recorder.record(object, type, outcome.reason, outcome.message);
   }
+}
+
+/** The end of one reconciliation. */
+interface Reconciled {
+  /** Whether the user must act. */
+  readonly isStalled: boolean;
+  /** Milliseconds until the key is reconciled again; Infinity if only an event does that. */
+  readonly requeueAfterMs: number;
+}
+
+/** @param stalled the outcome of an action that was refused */
+function statusAfter<Status>(plan: Plan<Status>, stalled: Outcome | undefined): PlannedStatus<Status> | undefined {
+  if (stalled === undefined) return plan.status;
+  const status = plan.statusIfRefused ?? plan.status;
+  return status && { ...status, outcome: stalled };
 }
 
 /** The complete status of an object. */

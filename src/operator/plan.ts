@@ -37,8 +37,10 @@ export type Action = Create | Update | Delete | RecordEvent;
 
 /** The result of a reconciler: the actions are executed in order, then the status is written. */
 export interface Plan<Status> {
-  /** Written before the actions, if what they write is only valid with it. */
+  /** Written before the actions, if what they write is only valid with it. The conditions stay as they are, because the actions decide them. */
   readonly statusBefore?: PlannedStatus<Status>;
+  /** Its fields are written instead of those of `status` if an action was refused, so that the user must act. */
+  readonly statusIfRefused?: PlannedStatus<Status>;
   readonly actions: readonly Action[];
   /** Absent if there is no object. */
   readonly status?: PlannedStatus<Status>;

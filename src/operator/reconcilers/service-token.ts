@@ -137,9 +137,12 @@ function reconcile(
   }
   const usable = observed.foreign === undefined && lifetime.expiresInMs > 0;
   const issue = usable ? issueToken({ ...observed, object }, context, rules.graceMs) : existingToken(observed);
-  const status = statusOf(object, issue, lifetime, { foreign: observed.foreign, now });
+  const statusWith = (issued: Issue): PlannedStatus<StatusOf<'ServiceToken'>> =>
+    statusOf(object, issued, lifetime, { foreign: observed.foreign, now });
+  const status = statusWith(issue);
   return {
     ...(issue.hashesFirst ? { statusBefore: beforeRotation(status, object) } : {}),
+    ...(issue.refused ? { statusIfRefused: beforeRotation(statusWith({ ...issue, ...issue.refused }), object) } : {}),
     // The Secret of version 0.1 has the hash of a token that no longer exists.
     actions: [...cleanUp, ...issue.actions, ...(issue.hashesFirst ? deleteLegacy(observed) : [])],
     status,

@@ -21,6 +21,8 @@ export interface Issue {
   readonly hashes: TokenHashes | undefined;
   /** Whether the hashes must be in the status before the actions. */
   readonly hashesFirst?: true;
+  /** The hashes that are valid if the Secret could not be written. */
+  readonly refused?: { readonly hashes: TokenHashes | undefined };
   readonly marks: TokenMarks;
   /** Added to the message of the status. */
   readonly note?: string;
@@ -108,10 +110,13 @@ function newToken(
     reason: 'TokenCreated',
     message: `a token with the access key \`${issued.accessKey}\` was written to Secret \`${secretName}\`${ended}`,
   };
+  const wanted = { accessKey: issued.accessKey, secretHash: hashSecretKey(issued.secretKey), previousHashes: [] };
   return {
     actions: [write, event],
-    hashes: { accessKey: issued.accessKey, secretHash: hashSecretKey(issued.secretKey), previousHashes: [] },
+    hashes: wanted,
     ...(hashes ? { hashesFirst: true as const } : {}),
+    // The lost token has ended nevertheless.
+    refused: { hashes: hashes && wanted },
     marks,
   };
 }
@@ -153,6 +158,8 @@ function rotate(
     actions: [{ do: 'update', kind: 'Secret', object: withToken(tokenSecret, keys, marks) }, event],
     hashes: wanted,
     hashesFirst: true,
+    // The token in the Secret stays the current one, so that the rotation is still due.
+    refused: { hashes: matchingHashes(current, hashes, context.now, graceMs) },
     marks,
   };
 }
