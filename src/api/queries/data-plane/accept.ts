@@ -10,14 +10,15 @@ import { queryStatus } from '../query-status.ts';
 import { cancellable, cancelQuery } from './cancel.ts';
 import type { DataPlaneParts } from './parts.ts';
 import type { Exchange } from './exchange.ts';
+import { exceptionMessages, shownAnswer } from './failure-message.ts';
 import type { JudgedQuery } from './query.ts';
 import { sendJson } from './send.ts';
 import { runSubmission, sqlOf } from './submit.ts';
 import { tableHints } from './table-hints.ts';
 
-/** Of the message of a failed query; also the bytes that are read of an engine response for it. */
+/** Of the message of a failed query. */
 const MAX_MESSAGE_LENGTH = 4_096;
-/** Of an error of the engine that is shown. */
+/** Of a response of the engine that is shown. */
 const MAX_ERROR_BYTES = 64 * 1024;
 const RETRY_AFTER_SECONDS = '1';
 
@@ -126,14 +127,8 @@ async function endOf(outcome: Submitted): Promise<RunEnd> {
 /** A response with another status than 200. It is read to its end, because the check of its tables ends there. */
 async function refusal({ status, body }: EngineResponse): Promise<RunEnd> {
   try {
-    const text = await beginning(body, MAX_ERROR_BYTES);
-    const shown =
-      text.length < MAX_ERROR_BYTES ? text.toString() : `more than ${MAX_ERROR_BYTES} bytes, which are not kept`;
-    return {
-      kind: 'failed',
-      status,
-      message: `the engine responded with ${status}: ${shown}`.slice(0, MAX_MESSAGE_LENGTH),
-    };
+    const message = `the engine responded with ${status}: ${await shown(body)}`;
+    return { kind: 'failed', status, message: message.slice(0, MAX_MESSAGE_LENGTH) };
   } finally {
     body.destroy();
   }
@@ -144,20 +139,20 @@ async function failure(answer: EngineAnswer): Promise<RunEnd> {
   try {
     const message =
       answer.exceptions === undefined
-        ? `the engine responded without rows: ${String(await beginning(answer.body, MAX_MESSAGE_LENGTH))}`
-        : `the engine responded with exceptions: ${exceptionMessages(answer.exceptions)}`;
+        ? `the engine responded without rows: ${await shown(answer.body)}`
+        : `the engine responded with exceptions: ${exceptionMessages(JSON.parse(answer.exceptions) as readonly unknown[])}`;
     return { kind: 'failed', status: 200, message: message.slice(0, MAX_MESSAGE_LENGTH) };
   } finally {
     await answer.close();
   }
 }
 
-/** @param json array with at least one entry */
-function exceptionMessages(json: string): string {
-  const exceptions = JSON.parse(json) as readonly ({ readonly message?: unknown } | null)[];
-  return exceptions
-    .map((exception) => (typeof exception?.message === 'string' ? exception.message : JSON.stringify(exception)))
-    .join('; ');
+/** A response as the state of a query shows it. */
+async function shown(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const text = await beginning(body, MAX_ERROR_BYTES);
+  return text.length < MAX_ERROR_BYTES
+    ? shownAnswer(text.toString())
+    : `more than ${MAX_ERROR_BYTES} bytes, which are not kept`;
 }
 
 /** At most the first `max` bytes. */
