@@ -54,8 +54,8 @@ export class Controller<K extends CustomKind, Observed> {
   readonly #abort = new AbortController();
   readonly #unsubscribe: (() => void)[] = [];
   readonly #workers: Promise<void>[] = [];
-  /** The status that is being written, by key. */
-  readonly #writing = new Map<string, unknown>();
+  /** The objects whose status is being written, with that status, by key. */
+  readonly #writing = new Map<string, ResourceByKind[K]>();
   /** Keys whose only event since their work began is a status that this controller wrote. */
   readonly #ownWrites = new Set<string>();
   /** The temporary states of objects that have one, and when each was seen first, by the monotonic clock. */
@@ -144,8 +144,9 @@ export class Controller<K extends CustomKind, Observed> {
 
   /** Whether the event is that of a status which this controller is writing. It arrives before the write resolves. */
   #isOwnWrite({ type, object }: StoreEvent<K>): boolean {
-    const status = this.#writing.get(object.metadata.name);
-    return type === 'modified' && status !== undefined && isDeepStrictEqual(plain(object.status), plain(status));
+    const written = this.#writing.get(object.metadata.name);
+    // Somebody else's change in the meantime, such as an annotation, must be seen at once.
+    return type === 'modified' && written !== undefined && isDeepStrictEqual(content(object), content(written));
   }
 
   #failed(key: string, error: unknown): void {
@@ -237,10 +238,11 @@ export class Controller<K extends CustomKind, Observed> {
 
   async #storeStatus(object: ResourceByKind[K], status: object): Promise<ResourceByKind[K]> {
     const { name } = object.metadata;
-    this.#writing.set(name, status);
+    const written = { ...object, status };
+    this.#writing.set(name, written);
     try {
       const { signal } = this.#abort;
-      return await this.#ports.store.updateStatus(this.#reconciler.kind, { ...object, status }, { signal });
+      return await this.#ports.store.updateStatus(this.#reconciler.kind, written, { signal });
     } finally {
       this.#writing.delete(name);
     }
@@ -291,4 +293,9 @@ function statusOf<K extends CustomKind>(
 /** A copy without undefined fields, comparable with a stored object. */
 function plain(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+}
+
+/** An object without what every write of it changes. */
+function content({ metadata, ...others }: { readonly metadata: object }): unknown {
+  return plain({ ...others, metadata: { ...metadata, resourceVersion: undefined, managedFields: undefined } });
 }

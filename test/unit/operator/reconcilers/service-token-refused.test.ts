@@ -16,6 +16,16 @@ const GRACE_MS = 3_600_000;
 class RefusingStore extends FakeStore {
   code: StoreErrorCode | undefined;
   attempts = 0;
+  /** Of another client, after the next write of a status and before its response. */
+  meanwhile: (() => Promise<unknown>) | undefined;
+
+  override async updateStatus(...write: Parameters<FakeStore['updateStatus']>): Promise<never> {
+    const written = await super.updateStatus(...write);
+    const { meanwhile } = this;
+    this.meanwhile = undefined;
+    await meanwhile?.();
+    return written as never;
+  }
 
   override async create(...write: Parameters<FakeStore['create']>): Promise<never> {
     this.#refuse(write[0]);
@@ -90,6 +100,17 @@ describe('a rotation whose Secret cannot be written', () => {
       expect(object().status?.previousHashes).toHaveLength(1);
     },
   );
+
+  it('is tried again at once when somebody changes an annotation while its status is written', async () => {
+    controller.start();
+    await clock.advance(0);
+    store.code = 'invalid';
+    store.meanwhile = async () =>
+      store.update('ServiceToken', withAnnotations<ServiceToken>({ 'olapwarden.io/rotate-at': 'tuesday' })(object()));
+    await requestRotation('monday');
+    await clock.advance(0);
+    expect(store.attempts).toBe(2);
+  });
 
   it('has one Event for the refusal, however often it is repeated', async () => {
     controller.start();
