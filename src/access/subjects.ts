@@ -1,6 +1,9 @@
 import type { Subject, SubjectType } from '../resources/role-assignment.ts';
 import type { Principal } from './principal.ts';
 
+/** The first administrator of standalone, whose token is in the token file. */
+export const LOCAL_ADMINISTRATOR_NAME = 'admin@localhost';
+
 /**
  * Lower case of ASCII letters only. Unicode has other characters whose lower case is an ASCII letter, such as the Kelvin sign: with them,
  * another mailbox would equal the assigned one.

@@ -2,6 +2,7 @@ import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import type { Clock } from '../../platform/clock.ts';
 import type { AuthenticationResult, Authenticator, Credential } from './authenticator.ts';
 import { srnText } from '../policy/srn.ts';
+import { foldCase, LOCAL_ADMINISTRATOR_NAME } from '../subjects.ts';
 import { createResultCache, emailDomain, tokenKey, unverifiedClaims, type ResultCache } from './result-cache.ts';
 
 export interface OidcAuthenticatorOptions {
@@ -98,6 +99,11 @@ export class OidcAuthenticator implements Authenticator {
     const id = payload[usernameClaim];
     if (typeof id !== 'string' || id === '' || /[\s\p{Cc}]/u.test(id))
       return { outcome: 'rejected', message: `the token has no claim \`${usernameClaim}\` that names a user` };
+    if (isReserved(id))
+      return {
+        outcome: 'rejected',
+        message: `the claim \`${usernameClaim}\` has a name that belongs to another authority`,
+      };
     if (usernameClaim === 'email' && !verified) {
       return {
         outcome: 'rejected',
@@ -122,5 +128,16 @@ export class OidcAuthenticator implements Authenticator {
 
 function groupNames(claim: unknown): string[] {
   const entries: unknown[] = Array.isArray(claim) ? claim : [claim];
-  return entries.filter((entry): entry is string => typeof entry === 'string' && entry !== '').slice(0, MAX_GROUPS);
+  return entries
+    .filter((entry): entry is string => typeof entry === 'string' && entry !== '' && !isReserved(entry))
+    .slice(0, MAX_GROUPS);
+}
+
+/** Names of Kubernetes for its service accounts, components and their groups. */
+const KUBERNETES_PREFIX = 'system:';
+
+/** Whether only another authenticator may assert the name: a user of an issuer would be the same subject, and the owner of its results. */
+function isReserved(name: string): boolean {
+  const folded = foldCase(name);
+  return folded.startsWith(KUBERNETES_PREFIX) || folded === LOCAL_ADMINISTRATOR_NAME;
 }

@@ -3,7 +3,7 @@ import { access, chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promi
 import { join } from 'node:path';
 import { hashToken } from '../../access/authenticators/token-file.ts';
 import { PREDEFINED_ROLES } from '../../access/policy/predefined.ts';
-import { sameSubject } from '../../access/subjects.ts';
+import { LOCAL_ADMINISTRATOR_NAME, sameSubject } from '../../access/subjects.ts';
 import { systemClock } from '../../platform/clock.ts';
 import type { Deadline } from '../../platform/deadline.ts';
 import { retry } from '../../platform/retry.ts';
@@ -40,7 +40,7 @@ export function newAssignment(name: string, spec: RoleAssignment['spec']): RoleA
   };
 }
 
-export const LOCAL_ADMINISTRATOR: Subject = { type: 'user-email', name: 'admin@localhost' };
+export const LOCAL_ADMINISTRATOR: Subject = { type: 'user-email', name: LOCAL_ADMINISTRATOR_NAME };
 
 /**
  * The token file of standalone. The first start creates it with the hash of one token for `admin@localhost`; the token itself is written to

@@ -103,7 +103,7 @@ export const LIMITS_SETTINGS = {
   }),
   'caller-limits': texts({
     description:
-      'Limits per caller, each `name:limit=number` with the limits of `role-limits`. The name is the user’s id, or the object name of a service token (its access key where the REST API created it). They override `role-limits`.',
+      'Limits per caller, each `name:limit=number` with the limits of `role-limits`. The name is `srn2:service-token#<name>` with the object name of a service token (its access key where the REST API created it), or `srn2:user#<id>`. A name without `srn2:` applies to the user and to the service token of this name; a name with it has priority. They override `role-limits`.',
     default: [],
   }),
 };

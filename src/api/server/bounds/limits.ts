@@ -35,7 +35,7 @@ export interface LimitsOptions {
   readonly defaults?: Partial<CallerLimits>;
   /** By role name. A caller with several roles gets the highest value of each limit. */
   readonly byRole?: Readonly<Record<string, Partial<CallerLimits>>>;
-  /** By service token name or user id. Overrides `byRole`. */
+  /** By SRN, or by service token name or user id; an SRN has priority. Overrides `byRole`. */
   readonly byCaller?: Readonly<Record<string, Partial<CallerLimits>>>;
   readonly rolesOf: (principal: Principal) => readonly string[];
   readonly clock: MonotonicClock;
@@ -75,12 +75,15 @@ export class Limits {
 
   /** Current limits of a caller. */
   of(principal: Principal): CallerLimits {
-    const { byCaller, byRole = {}, rolesOf } = this.#options;
-    const own = byCaller !== undefined && Object.hasOwn(byCaller, principal.id) ? byCaller[principal.id] : undefined;
-    if (own === undefined && !this.#hasRoles) return this.#base;
+    const { byCaller = {}, byRole = {}, rolesOf } = this.#options;
+    const own = [principal.id, principal.srn].map((name) =>
+      Object.hasOwn(byCaller, name) ? byCaller[name] : undefined,
+    );
+    const hasOwn = own.some((limits) => limits !== undefined);
+    if (!hasOwn && !this.#hasRoles) return this.#base;
     const roles = this.#hasRoles ? rolesOf(principal) : [];
     const ofRoles = roles.map((role) => (Object.hasOwn(byRole, role) ? (byRole[role] ?? {}) : {}));
-    return { ...this.#base, ...highestLimits(ofRoles), ...own };
+    return Object.assign({ ...this.#base, ...highestLimits(ofRoles) }, ...own) as CallerLimits;
   }
 
   /**
@@ -175,6 +178,11 @@ export function parseLimits(
         `\`${entry}\` must be \`${whose}:limit=number\`, such as \`analysts:max-concurrent-queries=8\`, with a limit of \`${names}\``,
       );
     }
+    // A misspelt kind would be the limits of nobody.
+    if (owner.startsWith('srn2:') && !/^srn2:(user|service-token)#\S+$/.test(owner))
+      throw new TypeError(
+        `\`${owner}\` must be \`srn2:user#<id>\`, \`srn2:service-token#<name>\` or a name without \`srn2:\``,
+      );
     const limits = byName.get(owner) ?? {};
     if (limits[limit] !== undefined) throw new TypeError(`\`${name}\` of the ${whose} \`${owner}\` is given twice`);
     limits[limit] = Number(value);

@@ -66,6 +66,25 @@ describe('OIDC', () => {
     expect(await ask(await sign(), { usernameClaim: 'sub' })).toMatchObject({ principal: { domain: 'example.com' } });
   });
 
+  it.each(['system:serviceaccount:olap:etl', 'System:Admin', 'system:', 'admin@localhost', 'Admin@LocalHost'])(
+    'rejects the user name %s, which belongs to another authority',
+    async (name) => {
+      const claims = { ...CLAIMS, preferred_username: name };
+      const message = expect.stringContaining('belongs to another authority');
+      const asked = ask(await sign(claims), { usernameClaim: 'preferred_username' });
+      expect(await asked).toEqual({ outcome: 'rejected', message });
+      expect(await ask(await sign({ ...CLAIMS, email: name }))).toEqual({ outcome: 'rejected', message });
+    },
+  );
+
+  it('leaves out groups that belong to another authority', async () => {
+    const groups = ['system:masters', 'devs', 'SYSTEM:serviceaccounts', 'systems', 'eco:system:a'];
+    expect(await ask(await sign({ ...CLAIMS, groups }))).toMatchObject({
+      principal: { groups: ['devs', 'systems', 'eco:system:a'] },
+    });
+    expect(await ask(await sign({ ...CLAIMS, groups: 'system:masters' }))).toMatchObject({ principal: { groups: [] } });
+  });
+
   it.each([
     ['expired', { exp: seconds - 6 }, 'the token has expired'],
     ['without an end', { exp: undefined }, 'invalid claim `exp`'],

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
 import { HttpError } from '../../../../../src/api/server/errors.ts';
+import type { Principal } from '../../../../../src/access/principal.ts';
 import { Limits, parseLimits, type LimitsOptions } from '../../../../../src/api/server/bounds/limits.ts';
 import { listen } from '../../../../../src/api/server/server.ts';
 import { ALICE, TEST_TOKEN, testApp } from '../../../../support/app.ts';
@@ -131,6 +132,27 @@ describe('limits of roles in a setting', () => {
     ':max-concurrent-queries=1',
   ])('are rejected as %s', (entry) => {
     expect(() => parseLimits([entry], 'role')).toThrow(`\`${entry}\` must be`);
+  });
+
+  it.each(['srn2:token#a', 'srn2:service-token', 'srn2:role#a'])('are rejected for a caller such as %s', (owner) => {
+    expect(() => parseLimits([`${owner}:max-concurrent-queries=1`], 'caller')).toThrow('srn2:service-token#<name>');
+  });
+
+  it('of an SRN apply to one kind of caller, also where another one has the same name, and before those of the name', () => {
+    const counted = limits({
+      byCaller: parseLimits(
+        [
+          'srn2:service-token#etl:max-rows-per-query=0',
+          'srn2:service-token#etl:max-concurrent-queries=500',
+          'etl:max-rows-per-query=7',
+        ],
+        'caller',
+      ),
+    });
+    const of = (kind: 'user' | 'service-token') =>
+      counted.of({ ...ALICE, kind, id: 'etl', srn: `srn2:${kind}#etl` } satisfies Principal);
+    expect(of('service-token')).toMatchObject({ concurrentQueries: 500, rowsPerQuery: 0 });
+    expect(of('user')).toMatchObject({ concurrentQueries: 64, rowsPerQuery: 7 });
   });
 
   it('are rejected if one is repeated', () => {
