@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { WorkSlices } from '../../platform/work-slices.ts';
 import type { Role, RoleAssignment } from '../../resources/kinds.ts';
 import { ANNOTATIONS } from '../../resources/meta.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
@@ -21,6 +22,8 @@ export interface SubjectsOfRole {
   readonly version: string;
 }
 
+/** Subjects that are listed before other requests get their turn. */
+const SUBJECTS_PER_SLICE = 1000;
 /** 128 bits in base64url. */
 const VERSION_LENGTH = 22;
 
@@ -60,17 +63,22 @@ export class AssignmentList {
     return { subjects, version: createHash('sha256').update(text).digest('base64url').slice(0, VERSION_LENGTH) };
   }
 
-  /** Each subject of each role once, by role; only roles for which `readable` returns true. */
-  ofRoles(readable: (role: string) => boolean): RoleAssignmentView[] {
-    const known = new Map<string, boolean>();
-    const views = this.#views((role) => {
-      const isReadable = known.get(role) ?? readable(role);
-      known.set(role, isReadable);
-      return isReadable;
-    });
-    return views
-      .map(({ role, view }): RoleAssignmentView => Object.assign({ role }, view))
-      .sort(compareBy(roleSortKey));
+  /** Each subject of each role once, by role; only roles for which `readable` returns true. Other requests are served in between. */
+  async ofRoles(readable: (role: string) => boolean): Promise<RoleAssignmentView[]> {
+    const byRole = Map.groupBy(this.#editor.store.list('RoleAssignment'), ({ spec }) => spec.role);
+    const slices = new WorkSlices(SUBJECTS_PER_SLICE);
+    const all: RoleAssignmentView[] = [];
+    // Names have no character before the space of the keys, so this is the order of `roleSortKey`.
+    for (const role of [...byRole.keys()].sort()) {
+      const assignments = byRole.get(role) ?? [];
+      await slices.spend(assignments.reduce((sum, { spec }) => sum + spec.subjects.length, 1));
+      if (!readable(role)) continue;
+      const views = this.#views(() => true, assignments).map(({ view }): RoleAssignmentView =>
+        Object.assign({ role }, view),
+      );
+      for (const view of views.sort(compareBy(sortKey))) all.push(view);
+    }
+    return all;
   }
 
   /** Each subject of each wanted role once. */

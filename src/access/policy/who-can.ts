@@ -50,10 +50,11 @@ export interface WhoCanRequest {
  * code that enforces. A person with several subjects (user, groups, domain) may have more permissions, or fewer because of a deny.
  */
 export async function whoCan(directory: Directory, request: WhoCanRequest): Promise<WhoCan> {
-  const decide = cachedDecisions(directory, request);
+  const slices = new WorkSlices(PATTERNS_PER_SLICE);
+  const decide = cachedDecisions(directory, request, slices);
   const granted: Granted[] = [];
   let total = 0;
-  for (const subject of directory.assignedSubjects()) {
+  for (const subject of await directory.assignedSubjects(slices)) {
     const principal = asPrincipal(directory, subject);
     const ends = directory.tokenExpiry(principal);
     if (!(ends > directory.now())) continue;
@@ -82,8 +83,8 @@ export async function whoCan(directory: Directory, request: WhoCanRequest): Prom
 function cachedDecisions(
   { engine }: Directory,
   { action, resource }: WhoCanRequest,
+  slices: WorkSlices,
 ): (roles: readonly string[]) => Promise<Decision> {
-  const slices = new WorkSlices(PATTERNS_PER_SLICE);
   const decisions = new Map<string, Decision>();
   return async (roles) => {
     const key = roles.join(' ');

@@ -53,7 +53,7 @@ export function reviewPorts(store: ResourceStore, directory: Directory): Omit<Re
   };
 }
 
-const ITEMS_PER_SLICE = 1000;
+export const ITEMS_PER_SLICE = 1000;
 
 /**
  * Roles, statements, assignments and service tokens that were not used in the last `unusedDays` days, of those that the caller may read.

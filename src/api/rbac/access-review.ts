@@ -3,7 +3,15 @@ import type { FastifyInstance } from 'fastify';
 import { Type, type Static } from 'typebox';
 import type { RbacManager } from '../../access/manager/manager.ts';
 import { policyResource, roleResource, serviceTokenResource } from '../../access/policy/srn.ts';
-import { accessReview, REVIEWED_KINDS, type ReviewPorts, type Unused } from '../../access/usage/access-review.ts';
+import {
+  accessReview,
+  ITEMS_PER_SLICE,
+  REVIEWED_KINDS,
+  type ReviewPorts,
+  type Unused,
+} from '../../access/usage/access-review.ts';
+import { sortedInSlices } from '../../platform/sorted-in-slices.ts';
+import { WorkSlices } from '../../platform/work-slices.ts';
 import { formatDay } from '../../access/usage/usage-record.ts';
 import { SUBJECT_TYPES } from '../../resources/role-assignment.ts';
 import { StringEnum } from '../../resources/schema.ts';
@@ -97,8 +105,8 @@ export function accessReviewRoutes(app: FastifyInstance, manager: RbacManager): 
         const [action, resource] = readRight(kind, name);
         return request.server.authorizer.isAllowed(request.principal, action, resource);
       };
-      const found = await accessReview({ ...manager.reviewPorts, usage, mayRead }, unusedDays);
-      found.sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
+      const unused = await accessReview({ ...manager.reviewPorts, usage, mayRead }, unusedDays);
+      const found = await sortedInSlices(unused, sortKey, new WorkSlices(ITEMS_PER_SLICE));
       return {
         trackedSince: formatDay(usage.since),
         unusedDays,

@@ -142,7 +142,8 @@ export function assignmentRoutes(app: FastifyInstance, manager: RbacManager): vo
     async (request, reply) => {
       const readable = (role: string): boolean =>
         request.server.authorizer.isAllowed(request.principal, 'GetAssignment', roleResource(role));
-      return page(request, reply, list.ofRoles(readable), roleSortKey).map((view) => withLastUse(view.role, view));
+      const all = await list.ofRoles(readable);
+      return page(request, reply, all, roleSortKey).map((view) => withLastUse(view.role, view));
     },
   );
 }
