@@ -40,7 +40,8 @@ export interface DecisionEngineOptions {
 }
 
 interface PrincipalGrants {
-  readonly generation: number;
+  /** Of the assignments. */
+  readonly generation: symbol;
   readonly grants: GrantSet;
   readonly validFrom: number;
   readonly validUntil: number;
@@ -73,7 +74,7 @@ export class DecisionEngine implements Decisions {
   readonly #grantSets = new Map<string, GrantSet>();
   readonly #setsByRole = new Map<string, Set<GrantSet>>();
   #weight = 0;
-  #generation = 0;
+  #generation = Symbol('generation');
   /** By identity: principal objects are immutable, and most callers reuse the same one. */
   readonly #byPrincipal = new WeakMap<Principal, PrincipalGrants>();
 
@@ -196,7 +197,7 @@ export class DecisionEngine implements Decisions {
 
   /** Call this when the results of `heldRoles` may have changed for another reason than time. */
   rolesReassigned(): void {
-    this.#generation++;
+    this.#generation = Symbol('generation');
   }
 
   /** Names of the roles with a policy, sorted. */

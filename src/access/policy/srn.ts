@@ -161,17 +161,16 @@ export function patternMatches(pattern: SrnPattern, levels: readonly SrnLevel[])
   const last = pattern.levels.length - 1;
   if (last < 0) return true;
   const inner = levels.length - 1;
-  if (!levelMatches(pattern.levels[last], levels[inner])) return false;
+  if (!levelMatches(pattern.levels[last]!, levels[inner]!)) return false;
   let wanted = 0;
   // Greedy: taking the leftmost matching level never loses a match, because only the order matters.
   for (let at = 0; at < inner && wanted < last; at++) {
-    if (levelMatches(pattern.levels[wanted], levels[at])) wanted++;
+    if (levelMatches(pattern.levels[wanted]!, levels[at]!)) wanted++;
   }
   return wanted === last;
 }
 
-export function levelMatches(pattern: SrnPatternLevel | undefined, level: SrnLevel | undefined): boolean {
-  if (!pattern || !level) return false;
+function levelMatches(pattern: SrnPatternLevel, level: SrnLevel): boolean {
   return globMatches(pattern.kind, level.kind) && globMatches(pattern.id, level.id);
 }
 

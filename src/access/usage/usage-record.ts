@@ -60,12 +60,9 @@ export function parseUsage(text: string): UsageRecord | undefined {
   return { since, used };
 }
 
-/** Sets the day of a key unless it has a later one. @returns whether the map has changed */
-export function setLatest(used: Map<string, Day>, key: string, day: Day): boolean {
-  const known = used.get(key);
-  if (known !== undefined && known >= day) return false;
-  used.set(key, day);
-  return true;
+/** Sets the day of a key unless it has a later one. */
+export function setLatest(used: Map<string, Day>, key: string, day: Day): void {
+  used.set(key, Math.max(used.get(key) ?? day, day));
 }
 
 /**

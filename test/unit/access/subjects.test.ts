@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { emailDomain } from '../../../src/access/authenticators/result-cache.ts';
 import { foldCase, sameSubject } from '../../../src/access/subjects.ts';
+import { SUBJECT_TYPES, type SubjectType } from '../../../src/resources/role-assignment.ts';
 
 /** U+212A, whose Unicode lower case is the ASCII letter `k`. */
 const KELVIN = '\u212A';
@@ -11,6 +12,12 @@ describe('case of e-mail addresses and domains', () => {
     expect(
       sameSubject({ type: 'user-email', name: 'Ada@example.com' }, { type: 'user-email', name: 'ada@EXAMPLE.com' }),
     ).toBe(true);
+  });
+
+  it('is significant for groups and service tokens', () => {
+    const same = (type: SubjectType) => sameSubject({ type, name: 'Some.Name' }, { type, name: 'some.name' });
+    expect(SUBJECT_TYPES.filter(same)).toEqual(['user-email', 'domain']);
+    expect(sameSubject({ type: 'group', name: 'a' }, { type: 'domain', name: 'a' })).toBe(false);
   });
 
   it.each([`${KELVIN}im@example.com`, 'İda@example.com', 'Äda@example.com'])(

@@ -23,6 +23,7 @@ describe('a gateway that has just started', () => {
     const store = new MemoryStore();
     store.seed(old);
     const clock = new FakeClock();
+    await clock.advance(5000);
     const reason = hashMigration(store, clock);
     await clock.advance(119_999);
     expect(reason()).toBeDefined();

@@ -54,6 +54,37 @@ describe('TokenReview', () => {
     expect(await ask('t')).toMatchObject({ principal: { domain: undefined, groups: [] } });
   });
 
+  it.each([
+    ['no name', { ...ALICE, user: {} }],
+    ['no user', { audiences: ['olap-warden'], authenticated: true }],
+    ['an empty name', { ...ALICE, user: { username: '' } }],
+    ['no authentication', { ...ALICE, authenticated: false }],
+    ['an error only', { error: 'x' }],
+  ])('rejects a status with %s', async (_what, status) => {
+    expect(await setup(status).ask('t')).toEqual({
+      outcome: 'rejected',
+      message: 'the Kubernetes API rejected the token: it is unknown or has expired',
+    });
+  });
+
+  it('accepts any audience where none is required', async () => {
+    const { authenticated, user } = ALICE;
+    const { ask } = setup({ authenticated: authenticated!, user: user! }, { audiences: [] });
+    expect(await ask('t')).toMatchObject({ outcome: 'authenticated' });
+  });
+
+  it('caches a review until the token expires', async () => {
+    const { state, ask } = setup(ALICE);
+    const token = jwt({ exp: START / 1000 + 30 });
+    await ask(token);
+    state.time += 29_999;
+    await ask(token);
+    expect(state.reviews).toHaveLength(1);
+    state.time += 1;
+    await ask(token);
+    expect(state.reviews).toHaveLength(2);
+  });
+
   it('caches a review for a minute', async () => {
     const { state, ask } = setup(ALICE);
     await ask('t');

@@ -46,6 +46,31 @@ const without = (claim: string): JWTPayload =>
   Object.fromEntries(Object.entries(CLAIMS).filter(([name]) => name !== claim));
 
 describe('OIDC', () => {
+  it.each([
+    ['a header that is not JSON', 'x'],
+    ['a header without an algorithm', Buffer.from('{}').toString('base64url')],
+  ])('rejects a token with %s as malformed', async (_what, header) => {
+    const [, payload, signature] = (await sign()).split('.');
+    expect(await ask([header, payload, signature].join('.'))).toEqual({
+      outcome: 'rejected',
+      message: 'the token is malformed',
+    });
+  });
+
+  it.each([
+    ['devs', ['devs']],
+    [
+      ['a', '', 5, null, 'b'],
+      ['a', 'b'],
+    ],
+    ['', []],
+    [5, []],
+    [{ a: 'b' }, []],
+    [Array.from({ length: 1001 }, (_, index) => `g${index}`), Array.from({ length: 1000 }, (_, index) => `g${index}`)],
+  ])('has the groups of the claim that are names, %#', async (groups, expected) => {
+    expect(await ask(await sign({ ...CLAIMS, groups }))).toMatchObject({ principal: { groups: expected } });
+  });
+
   it('creates a principal from verified e-mail, groups and domain', async () => {
     expect(await ask(await sign())).toEqual({
       outcome: 'authenticated',

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ServiceTokenAuthenticator } from '../../../../src/access/authenticators/service-token.ts';
 import { Directory } from '../../../../src/access/directory.ts';
 import { hashSecretKey } from '../../../../src/access/service-token.ts';
+import { MAX_PREVIOUS_HASHES } from '../../../../src/resources/service-token.ts';
 import { role, roleAssignment, serviceToken, stored, withHashes } from '../../../builders/resources.ts';
 import { MemoryStore } from '../memory-store.ts';
 
@@ -49,6 +50,18 @@ describe('ServiceTokenAuthenticator', () => {
         },
       });
     }
+  });
+
+  it('accepts as many replaced secrets as a status may have', async () => {
+    const { store, authenticator } = setUp();
+    const secrets = Array.from({ length: MAX_PREVIOUS_HASHES + 1 }, (_, index) => `${index}`.repeat(32));
+    const previousHashes = secrets.map((one) => ({ hash: hashSecretKey(one), validUntil: '2026-11-01T12:00:01Z' }));
+    store.seed(serviceToken('ci', {}, stored(), withHashes({ accessKey: ACCESS, previousHashes })));
+    const outcomes = await Promise.all(secrets.map((one) => authenticator.authenticate(basic(ACCESS, one))));
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual([
+      ...Array.from({ length: MAX_PREVIOUS_HASHES }, () => 'authenticated'),
+      'rejected',
+    ]);
   });
 
   it('knows a token that was deleted and created again with its name and secret as another caller', async () => {

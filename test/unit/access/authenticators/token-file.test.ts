@@ -4,10 +4,11 @@ import { hashToken, parseTokenFile, TokenFileAuthenticator } from '../../../../s
 const line = (token: string, more: object = {}): string =>
   JSON.stringify({ sha256: hashToken(token), user: 'ann@example.com', ...more });
 
-async function open(content: string) {
-  const state = { content: content as string | Error, time: 0, problems: [] as string[] };
+async function open(content: string, time = 0) {
+  const state = { content: content as string | Error, time, reads: 0, problems: [] as string[] };
   const authenticator = await TokenFileAuthenticator.open({
     read: async () => {
+      state.reads++;
       if (state.content instanceof Error) throw state.content;
       return state.content;
     },
@@ -51,6 +52,16 @@ describe('token file', () => {
     expect(state.problems.join()).not.toContain('in-clear');
   });
 
+  it('is read again after two seconds, whenever it was read before', async () => {
+    const { state, ask } = await open(line('t'), 60_000);
+    state.time += 1999;
+    await ask('t');
+    expect(state.reads).toBe(1);
+    state.time += 1;
+    await Promise.all([ask('t'), ask('t')]);
+    expect(state.reads).toBe(2);
+  });
+
   it('rejects an expired token', async () => {
     const { state, ask } = await open(line('t', { expiresAt: '1970-01-01T00:00:01Z' }));
     expect((await ask('t')).outcome).toBe('authenticated');
@@ -66,6 +77,10 @@ describe('token file', () => {
     [line('t', { user: 'a b' }), 'has no `user`'],
     [line('t', { groups: 'devs' }), 'has invalid `groups`'],
     [line('t', { expiresAt: 'soon' }), 'has an invalid `expiresAt`'],
+    [line('t', { sha256: 'abc' }), 'has no `sha256`'],
+    [line('t', { sha256: 5 }), 'has no `sha256`'],
+    [line('t', { user: 5 }), 'has no `user`'],
+    [line('t', { groups: ['a', 5] }), 'has invalid `groups`'],
     ['[]', 'has no `sha256`'],
     ['null', 'has no `sha256`'],
   ])('reports the problem for %s', (content, message) => {

@@ -27,7 +27,16 @@ const PATTERNS: readonly ((name: string, index: number) => string)[] = [
   (name, index) => `srn2:t*#${name}.${index}`,
   (name, index) => `srn2:role#${name}${index}`,
 ];
-const ACTIONS = [['Query'], ['Query*'], ['GetSchema', 'GetTableConfig'], ['Get*']];
+/** Their number has no common factor with that of the patterns, nor with the 32 bits of a word. */
+const ACTIONS = [
+  ['Query'],
+  ['Query*'],
+  ['GetSchema', 'GetTableConfig'],
+  ['Get*'],
+  ['*'],
+  ['Query', 'Get*'],
+  ['BindPolicy', 'GetS*'],
+];
 
 /** Different statements, of which every pattern and every name is at many places. */
 function statements(count: number): Statement[] {
@@ -57,7 +66,7 @@ describe.each([1, 31, 32, 33, 64, 100, 160, 161, 400])('%i statements', (count) 
   const state = { ...DEPLOYMENT, policies: { p: { statements: list } }, roles: { r: ['p'] } };
   const resources = [...new Set(list.flatMap((statement) => statement.resources).flatMap(asked))];
 
-  it.each(['Query', 'QueryOfALaterVersion', 'GetSchema', 'GetOfALaterVersion', 'DeleteTable', '*'])(
+  it.each(['Query', 'QueryOfALaterVersion', 'GetSchema', 'GetOfALaterVersion', 'BindPolicy', '*'])(
     'decide about %s as they are written',
     (action) => {
       const decisions = resources.flatMap((text) => {
@@ -112,5 +121,34 @@ describe('the patterns of a set of roles', () => {
       matchedStatements: [{ role: undefined, policy: undefined, statementIndex: 1, effect: 'deny' }],
     });
     expect(decide(undefined)).toEqual({ allowed: false, reason: 'implicitDeny', matchedStatements: [] });
+  });
+});
+
+describe('the delegation rights', () => {
+  const everywhere = ['*', 'srn2:*#*', 'srn2:**#*'];
+  const policies = ['srn2:policy#*', 'srn2:p*#*', 'srn2:*#p*'];
+
+  it.each([
+    [undefined, everywhere, true],
+    [['*'], everywhere, true],
+    [['Get*', '**'], everywhere, true],
+    [undefined, policies, false],
+    [['*'], policies, false],
+    [['*Policy', 'Bind*'], [...everywhere, ...policies], false],
+    [['BindPolicy'], [...everywhere, ...policies], true],
+    [['bindpolicy', 'Query'], [...everywhere, ...policies], true],
+  ])('%s on each of %s give one: %s', (actions, resources, allowed) => {
+    for (const resource of resources) {
+      const engine = new DecisionEngine(DEPLOYMENT, {
+        heldRoles: ({ groups }) => ({ roles: groups, validFrom: -Infinity, validUntil: Infinity }),
+      });
+      engine.setPolicy('p', { statements: [{ effect: 'allow', ...(actions && { actions }), resources: [resource] }] });
+      engine.setRole('r', ['p']);
+      const policy = { levels: [{ kind: 'policy', id: 'p1' }] };
+      expect([resource, engine.isAllowed(HOLDER, 'BindPolicy', policy)]).toEqual([resource, allowed]);
+      engine.setPolicy('d', { statements: [{ effect: 'deny', actions: ['*Policy'], resources: [resource] }] });
+      engine.setRole('r', ['p', 'd']);
+      expect(engine.isAllowed(HOLDER, 'BindPolicy', policy)).toBe(false);
+    }
   });
 });

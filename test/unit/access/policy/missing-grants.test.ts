@@ -91,6 +91,17 @@ describe('all actions', () => {
     }
   });
 
+  it('do not include a right on resources of another kind', () => {
+    const right = (resource: string): Statement => ({
+      effect: 'allow',
+      actions: ['BindPolicy', 'EscalatePolicy'],
+      resources: [resource],
+    });
+    expect(missing([], [right('srn2:table#t')])).toBeUndefined();
+    expect(missing([], [right('srn2:role#r')])).toBeUndefined();
+    expect(missing([], [right('srn2:policy#p')])).toMatchObject({ action: 'BindPolicy' });
+  });
+
   it('include those of later versions only by a star', () => {
     expect(missing([every('allow', ACTIONS)], [every('allow', ['*'])])).toMatchObject({ action: '*' });
     expect(missing([every('allow', ['Get*'])], [every('allow', ['GetT*'])])).toBeUndefined();

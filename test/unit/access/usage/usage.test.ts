@@ -181,6 +181,7 @@ describe('a decision', () => {
     expect(tracker.lastUsedAt(roleUsageKey('analysts'))).toBe('2026-01-01');
     directory.isAllowed(ADA, 'Query', tableResource(tableNameOf('events')));
     expect(tracker.lastUsedAt(roleUsageKey('analysts'))).toBe('2026-01-02');
+    expect(tracker.lastUsedAt(statementUsageKey('read', statement()))).toBe('2026-01-02');
   });
 
   it('does not count what a simulation decides', () => {
@@ -277,5 +278,9 @@ describe('the tracker', () => {
     const { since } = tracker;
     await tracker.synchronize(noSignal);
     expect(parseUsage(document.text)).toEqual({ since, used: new Map([['live', tracker.day]]) });
+    // No day was dropped, so that an older record still counts.
+    document.replace('{"since":"2025-01-01","days":{}}');
+    await tracker.synchronize(noSignal);
+    expect(tracker.since).toBe(dayOf(Date.parse('2025-01-01')));
   });
 });
