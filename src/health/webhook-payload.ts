@@ -44,6 +44,8 @@ export interface WebhookPayload {
 const NOT_ENDED = '0001-01-01T00:00:00Z';
 /** A fault must last this long, as in the alerts for Prometheus: a repetition confirms a critical one, a second run the others. */
 const FOR_MS: Readonly<Record<'critical' | 'other', number>> = { critical: 60_000, other: 25 * 60_000 };
+/** A time that is later than this is from before the clock was set back, and not from a leader whose clock is a little ahead. */
+const SET_BACK_MS = 300_000;
 
 /** Where the alerts come from. */
 export interface AlertSource {
@@ -68,8 +70,11 @@ export function firingAlerts(
   for (const check of status?.checks ?? []) {
     const evaluated = evaluatedResult(check, undefined);
     if (evaluated?.status !== 'FAIL' || isMuted(evaluated)) continue;
-    const since = Date.parse(evaluated.since ?? '') || now;
-    const at = since + (severityOfEvaluated(check.name, evaluated) === 'critical' ? FOR_MS.critical : FOR_MS.other);
+    const forMs = severityOfEvaluated(check.name, evaluated) === 'critical' ? FOR_MS.critical : FOR_MS.other;
+    const written = Date.parse(evaluated.since ?? '') || now;
+    // Written before the clock was set back: the alert must not end for as long.
+    const since = written > now + SET_BACK_MS ? now - forMs : written;
+    const at = since + forMs;
     if (at <= now) alerts.push(checkAlert(check, evaluated, source, since));
     else nextAt = Math.min(nextAt, at);
   }

@@ -6,7 +6,7 @@ import type { Clock } from '../platform/clock.ts';
 import { Deadline } from '../platform/deadline.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { activeReports } from './health-reports.ts';
-import { ReportFollower } from './report-follower.ts';
+import { ReportFollower, wallTime } from './report-follower.ts';
 
 export interface HealthWebhookOptions {
   readonly url: URL;
@@ -32,7 +32,7 @@ interface Failed {
   readonly attempts: number;
   /** What the last attempt contained. */
   readonly key: string;
-  /** When the next attempt is due, milliseconds since the epoch. */
+  /** When the next attempt is due, milliseconds of the monotonic clock. */
   readonly until: number;
 }
 
@@ -40,7 +40,7 @@ interface Failed {
 interface Delivered {
   /** By fingerprint. */
   readonly alerts: ReadonlyMap<string, HealthAlert>;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds of the monotonic clock. */
   readonly at: number;
 }
 
@@ -87,7 +87,8 @@ export class HealthWebhook {
     }
     const key = payload.alerts.map(({ status, fingerprint }) => `${status} ${fingerprint}`).join(' ');
     const failed = this.#failed.get(report);
-    if (failed !== undefined && mustWait(failed, key, clock.now())) return Math.min(nextAt, failed.until);
+    if (failed !== undefined && mustWait(failed, key, clock.monotonic()))
+      return Math.min(nextAt, wallTime(clock, failed.until));
     try {
       await this.#send(payload);
       metrics.webhook('success');
@@ -101,9 +102,9 @@ export class HealthWebhook {
       const { message } = error as Error;
       log.warn({ report, attempt, error: message }, 'failed to deliver health alerts to the webhook');
       const pauseMs = attempt >= MAX_ATTEMPTS ? REPEAT_MS : backoffDelay(attempt - 1, BACKOFF, clock);
-      const until = clock.now() + pauseMs;
+      const until = clock.monotonic() + pauseMs;
       this.#failed.set(report, { attempts: attempt, key, until });
-      return Math.min(nextAt, until);
+      return Math.min(nextAt, wallTime(clock, until));
     }
   }
 
@@ -114,13 +115,14 @@ export class HealthWebhook {
     const source = { report, cluster };
     const status = store.get('ClusterHealthReport', report)?.status;
     const { alerts: firing, nextAt } = firingAlerts(status, source, now);
-    const { alerts: known, at } = this.#delivered.get(report) ?? { alerts: new Map<string, HealthAlert>(), at: now };
+    const never = { alerts: new Map<string, HealthAlert>(), at: clock.monotonic() };
+    const { alerts: known, at } = this.#delivered.get(report) ?? never;
     const fires = new Set(firing.map(({ fingerprint }) => fingerprint));
     const resolved = [...known.values()].filter(({ fingerprint }) => !fires.has(fingerprint));
     const isNew = firing.some(({ fingerprint }) => !known.has(fingerprint));
-    const isRepeat = now >= at + REPEAT_MS;
+    const isRepeat = clock.monotonic() >= at + REPEAT_MS;
     if (!isNew && !isRepeat && resolved.length === 0) {
-      return { firing, nextAt: Math.min(nextAt, firing.length === 0 ? nextAt : at + REPEAT_MS) };
+      return { firing, nextAt: Math.min(nextAt, firing.length === 0 ? nextAt : wallTime(clock, at + REPEAT_MS)) };
     }
     return { payload: webhookPayload(source, { firing, resolved, endedAt: now }), firing, nextAt };
   }
@@ -129,7 +131,7 @@ export class HealthWebhook {
     if (firing.length === 0) this.#delivered.delete(report);
     else {
       const alerts = new Map(firing.map((alert) => [alert.fingerprint, alert]));
-      this.#delivered.set(report, { alerts, at: this.#options.clock.now() });
+      this.#delivered.set(report, { alerts, at: this.#options.clock.monotonic() });
     }
   }
 

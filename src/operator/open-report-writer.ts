@@ -8,7 +8,7 @@ import type { ClusterHealthReport } from '../resources/kinds.ts';
 import { API_VERSION, LABELS, type ObjectMeta, type OwnerReference } from '../resources/meta.ts';
 import { StoreError, type ResourceStore } from '../store/resource-store.ts';
 import { activeReports } from './health-reports.ts';
-import { ReportFollower } from './report-follower.ts';
+import { ReportFollower, wallTime } from './report-follower.ts';
 
 export interface OpenReportWriterOptions {
   readonly openReports: OpenReports;
@@ -29,7 +29,7 @@ const COMPARE_MS = 3_600_000;
 interface Written {
   readonly content: OpenReportContent;
   readonly uid: string | undefined;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds of the monotonic clock. */
   readonly compareAt: number;
 }
 
@@ -44,8 +44,8 @@ export class OpenReportWriter {
   readonly #follower: ReportFollower;
   readonly #written = new Map<string, Written>();
   readonly #backoff: Backoff;
-  /** No request before this time, milliseconds since the epoch. */
-  #pausedUntil = 0;
+  /** No request before this time, milliseconds of the monotonic clock. */
+  #pausedUntil = Number.NEGATIVE_INFINITY;
   #absent = false;
 
   constructor(options: OpenReportWriterOptions) {
@@ -66,7 +66,7 @@ export class OpenReportWriter {
   /** Writes what changed. @returns when to look again, milliseconds since the epoch; Infinity: at the next change */
   async #update(): Promise<number> {
     const { store, clock, log, isLeader } = this.#options;
-    if (clock.now() < this.#pausedUntil) return this.#pausedUntil;
+    if (clock.monotonic() < this.#pausedUntil) return wallTime(clock, this.#pausedUntil);
     const reports = activeReports(store.list('ClusterHealthReport'));
     const names = new Set(reports.map(({ metadata }) => metadata.name));
     for (const name of this.#written.keys()) if (!names.has(name)) this.#written.delete(name);
@@ -83,11 +83,11 @@ export class OpenReportWriter {
       }
       if (this.#absent) break;
     }
-    if (this.#absent) this.#pausedUntil = clock.now() + ABSENT_MS;
-    else if (failed) this.#pausedUntil = clock.now() + this.#backoff.next();
+    if (this.#absent) this.#pausedUntil = clock.monotonic() + ABSENT_MS;
+    else if (failed) this.#pausedUntil = clock.monotonic() + this.#backoff.next();
     else this.#backoff.reset();
-    if (this.#absent || failed) return this.#pausedUntil;
-    return Math.min(...[...this.#written.values()].map(({ compareAt }) => compareAt));
+    if (this.#absent || failed) return wallTime(clock, this.#pausedUntil);
+    return wallTime(clock, Math.min(...[...this.#written.values()].map(({ compareAt }) => compareAt)));
   }
 
   async #updateReport(report: ClusterHealthReport): Promise<void> {
@@ -96,13 +96,14 @@ export class OpenReportWriter {
     const content = openReport(report);
     const written = this.#written.get(name);
     const isKnown = written?.uid === uid && isDeepStrictEqual(written?.content, content);
-    if (content === undefined || (isKnown && clock.now() < (written?.compareAt ?? 0))) return;
+    if (content === undefined || (isKnown && clock.monotonic() < (written?.compareAt ?? Number.NEGATIVE_INFINITY)))
+      return;
     const { signal } = this.#follower;
     const stored = await openReports.read(name, signal);
     const isWritten =
       stored === undefined ? await this.#create(report, content) : await this.#replace(report, content, stored);
     this.#absent = !isWritten;
-    if (isWritten) this.#written.set(name, { content, uid, compareAt: clock.now() + COMPARE_MS });
+    if (isWritten) this.#written.set(name, { content, uid, compareAt: clock.monotonic() + COMPARE_MS });
   }
 
   /** @returns false if the API is not installed */

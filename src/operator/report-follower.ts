@@ -88,3 +88,8 @@ export class ReportFollower {
     this.#cancelTimer = clock.schedule(() => this.#wake(), waitMs);
   }
 }
+
+/** When a time of the monotonic clock is reached, in milliseconds since the epoch, if the wall clock is not set meanwhile. */
+export function wallTime(clock: Pick<Clock, 'now' | 'monotonic'>, monotonicMs: number): number {
+  return clock.now() + monotonicMs - clock.monotonic();
+}

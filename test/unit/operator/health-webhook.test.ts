@@ -258,6 +258,34 @@ it('repeats a failed delivery with the current alerts, a limited number of times
   expect(logged).not.toMatch(/secret-token|secret-path/u);
 });
 
+it.each([-86_400_000, 86_400_000])(
+  'repeats failed deliveries and firing alerts as without it when the wall clock is set by %i ms',
+  async (step) => {
+    responses = [503];
+    start();
+    await report({ [CRITICAL]: 1 });
+    await clock.advance(60_000);
+    await delivered(1);
+    clock.step(step);
+    const minutes = async (count: number): Promise<void> => {
+      for (let minute = 0; minute < count; minute++) {
+        await clock.advance(60_000);
+        for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+      }
+    };
+    await minutes(10);
+    await delivered(2);
+    expect(deliveries).toEqual(['error', 'success']);
+    clock.step(step);
+    await minutes(225);
+    expect(deliveries).toHaveLength(2);
+    await minutes(20);
+    await delivered(3);
+    expect(deliveries).toHaveLength(3);
+    expect(received.map(({ body }) => body.status)).toEqual(['firing', 'firing', 'firing']);
+  },
+);
+
 it('waits twice as long after each failed delivery', async () => {
   responses = [503, 503];
   start();

@@ -128,3 +128,19 @@ it('writes nothing after this process lost its leadership', async () => {
   await report('broken');
   expect(taken()).toEqual([]);
 });
+
+it.each([-24 * HOUR, 24 * HOUR])('pauses as long as without it when the wall clock is set by %i ms', async (step) => {
+  refusal = new StoreError('unavailable', 'no response');
+  await report('one');
+  refusal = undefined;
+  clock.step(step);
+  await clock.advance(300_000);
+  expect(stored.get('cluster')).toMatchObject({ results: [{ message: 'one' }] });
+  taken();
+  clock.step(step);
+  await clock.advance(HOUR - 600_000);
+  await report('one');
+  expect(taken()).toEqual([]);
+  await clock.advance(900_000);
+  expect(taken()).toEqual(['get cluster']);
+});
