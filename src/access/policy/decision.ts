@@ -41,7 +41,7 @@ export interface DecisionEngineOptions {
 
 interface PrincipalGrants {
   /** Of the assignments. */
-  readonly generation: symbol;
+  readonly generation: number;
   readonly grants: GrantSet;
   readonly validFrom: number;
   readonly validUntil: number;
@@ -74,7 +74,7 @@ export class DecisionEngine implements Decisions {
   readonly #grantSets = new Map<string, GrantSet>();
   readonly #setsByRole = new Map<string, Set<GrantSet>>();
   #weight = 0;
-  #generation = Symbol('generation');
+  #generation = 0;
   /** By identity: principal objects are immutable, and most callers reuse the same one. */
   readonly #byPrincipal = new WeakMap<Principal, PrincipalGrants>();
 
@@ -197,7 +197,7 @@ export class DecisionEngine implements Decisions {
 
   /** Call this when the results of `heldRoles` may have changed for another reason than time. */
   rolesReassigned(): void {
-    this.#generation = Symbol('generation');
+    this.#generation++;
   }
 
   /** Names of the roles with a policy, sorted. */
