@@ -4,6 +4,7 @@ import { tableResource } from '../../../src/access/policy/srn.ts';
 import type { Principal } from '../../../src/access/principal.ts';
 import { SubjectIndex } from '../../../src/access/subjects.ts';
 import { tableNameOf } from '../../../src/pinot/table-name.ts';
+import { WorkSlices } from '../../../src/platform/work-slices.ts';
 import type { Subject } from '../../../src/resources/role-assignment.ts';
 import { policy, role, roleAssignment, serviceToken, stored, withHashes } from '../../builders/resources.ts';
 import { MemoryStore } from './memory-store.ts';
@@ -92,7 +93,7 @@ describe('the subjects of a principal', () => {
   });
 });
 
-it('the assignments of a principal are in the order of the roles, and for each role in that of the subjects', () => {
+it('the assignments of a principal are in the order of the roles, and for each role in that of the subjects', async () => {
   const { store, directory } = setUp();
   store.seed(
     role('a'),
@@ -111,7 +112,7 @@ it('the assignments of a principal are in the order of the roles, and for each r
     ['c', 'ada@example.com', Infinity],
     ['c', 'data', Infinity],
   ]);
-  expect(directory.assignedSubjects()).toEqual([data, ada]);
+  expect(await directory.assignedSubjects(new WorkSlices(1))).toEqual([data, ada]);
 });
 
 it.each(['RoleAssignment', 'Role', 'Policy'] as const)(
