@@ -164,4 +164,24 @@ describe('results at the brokers', () => {
       expect.stringMatching(/^failed to delete an unused result at the engine.*status 500: disk/),
     ]);
   });
+
+  it('results that the engine does not have need no deletion', async () => {
+    const noCursors = readRecording('1.5.1', 'cursor/page_nan');
+    const notFound = readRecording('1.5.1', 'cursor/afterdel');
+    for (const { body, status } of [noCursors, notFound]) {
+      holder.answer = () => responseOf(body, { status });
+      await brokers.delete(RECORD, signal);
+    }
+    expect(holder.requests).toHaveLength(2);
+  });
+
+  it('results of a broker that is not live are not available', async () => {
+    const elsewhere = { ...RECORD, cursor: { ...RECORD.cursor, url: 'http://gone.test:8099' } };
+    const read = brokers.page(elsewhere, { offset: 0, numRows: 1 }, signal);
+    await expect(read).rejects.toThrow('the broker http://gone.test:8099 with the result is not live: try again later');
+    holder.answer = () => Promise.reject(new EngineError('unreachable', 'connect ECONNREFUSED'));
+    await expect(page()).rejects.toThrow(
+      'the broker http://broker.test:8099 with the result is unreachable: try again',
+    );
+  });
 });
