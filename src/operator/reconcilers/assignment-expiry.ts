@@ -34,12 +34,12 @@ export function reportExpiry({ spec, status }: RoleAssignment, now: number, prun
     if (expiry > now) active++;
     if (subject.expiresAt === undefined) continue;
     if (expiry > now) nextExpiry = Math.min(nextExpiry, expiry);
-    due.push(expiry - EXPIRY_NOTICE_MS, expiry, ...(pruneAfterMs > 0 ? [expiry + pruneAfterMs] : []));
+    due.push(expiry - EXPIRY_NOTICE_MS, expiry, expiry + pruneAfterMs);
     if (expiry - EXPIRY_NOTICE_MS > now) continue;
     const { type, name, expiresAt } = subject;
     expiries.push({ type, name, expiresAt, state: expiry > now ? 'Expiring' : 'Expired' });
   }
-  const changesAt = due.reduce((next, at) => (at > now && at < next ? at : next), Infinity);
+  const changesAt = due.reduce((next, at) => (at > now ? Math.min(next, at) : next), Infinity);
   return {
     fields: {
       subjectCount: active,
