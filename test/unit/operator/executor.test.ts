@@ -21,6 +21,22 @@ describe('the deletion of an object', () => {
     expect(store.get('Role', 'analysts')).toBeUndefined();
   });
 
+  it.each([
+    [{}, {}],
+    [{ uid: 'u' }, { uid: 'u' }],
+    [{ resourceVersion: '7' }, { resourceVersion: '7' }],
+    [
+      { uid: 'u', resourceVersion: '7' },
+      { uid: 'u', resourceVersion: '7' },
+    ],
+  ])('has the conditions of the plan: %j', async (conditions, expected) => {
+    const { store, ports } = setUp(role('analysts'));
+    let options: object | undefined;
+    store.delete = async (_kind, _name, given) => void (options = given);
+    await execute({ ...action, ...conditions }, undefined, ports);
+    expect(options).toEqual({ signal, ...expected });
+  });
+
   it('succeeds where the object is deleted already', async () => {
     const { store, ports } = setUp();
     store.failures.push(new StoreError('not-found', 'no such role'));
@@ -46,6 +62,14 @@ describe('the creation of an object that exists', () => {
     const stalled = await execute({ ...create, ifExists }, undefined, ports).catch((error: unknown) => error);
     expect(stalled).toBeInstanceOf(StalledError);
     expect(stalled).toMatchObject({ outcome: ifExists });
+  });
+
+  it('is not resolved by the user where the store failed for another reason', async () => {
+    const { store, ports } = setUp();
+    const error = new StoreError('unavailable', 'no answer');
+    store.failures.push(error);
+    const ifExists = { class: 'stalled', reason: 'NameTaken', message: 'rename the role' } as const;
+    await expect(execute({ ...create, ifExists }, undefined, ports)).rejects.toBe(error);
   });
 
   it('is otherwise tried again', async () => {

@@ -8,12 +8,8 @@ let errors: unknown[];
 let writes: PromiseWithResolvers<void>[];
 let writer: ProgressWriter;
 
-beforeEach(() => {
-  vi.useFakeTimers({ now: 0 });
-  written = [];
-  errors = [];
-  writes = [];
-  writer = new ProgressWriter({
+const newWriter = (): ProgressWriter =>
+  new ProgressWriter({
     clock: systemClock,
     write: (progress) => {
       written.push(progress);
@@ -23,6 +19,13 @@ beforeEach(() => {
     },
     onError: (error) => errors.push(error),
   });
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 0 });
+  written = [];
+  errors = [];
+  writes = [];
+  writer = newWriter();
 });
 
 afterEach(() => {
@@ -68,6 +71,17 @@ describe('the progress of a health run', () => {
     }
     expect(written.length).toBeGreaterThan(35);
     expect(written.length).toBeLessThan(55);
+  });
+
+  it('is written each second at the start of a run, also in a process that has run for a while', async () => {
+    await pass(1_000_000);
+    writer = newWriter();
+    for (let second = 0; second < 3; second++) {
+      writer.report(at(second, 10));
+      await writeEnds();
+      expect(written).toHaveLength(second + 1);
+      await pass(1_000);
+    }
   });
 
   it('contains an evaluated check within half a second, also late in a long run', async () => {

@@ -286,6 +286,21 @@ it.each([-86_400_000, 86_400_000])(
   },
 );
 
+it('sends alerts that changed after the last attempt at once, and not four hours later', async () => {
+  responses = Array.from({ length: 100 }, () => 500);
+  start();
+  await report({ [CRITICAL]: 1 });
+  await until(
+    'the last attempt',
+    () => deliveries.length >= 14,
+    () => clock.advance(60_000),
+  );
+  await report({ [CRITICAL]: 1, [WARNING]: 1 }, { severity: 'critical' });
+  await clock.advance(60_000);
+  await delivered(15);
+  expect(firing(14)).toEqual([`firing ${CRITICAL}`, `firing ${WARNING}`]);
+});
+
 it('waits twice as long after each failed delivery', async () => {
   responses = [503, 503];
   start();
@@ -327,6 +342,8 @@ it('sends firing alerts again after four hours', async () => {
   for (let hour = 0; hour < 4; hour++) await clock.advance(3_600_000);
   await delivered(2);
   expect(received[1]!.body.alerts[0]).toEqual(received[0]!.body.alerts[0]);
+  // It does not look again without a pause.
+  expect(clock.delays).not.toContain(0);
 });
 
 it('repeats nothing after the alerts have ended', async () => {

@@ -3,7 +3,7 @@ import type { OpenReports, StoredOpenReport } from '../../../src/kubernetes/open
 import { OpenReportWriter } from '../../../src/operator/open-report-writer.ts';
 import type { ObjectMeta } from '../../../src/resources/meta.ts';
 import { StoreError } from '../../../src/store/resource-store.ts';
-import { clusterHealthReport } from '../../builders/resources.ts';
+import { clusterHealthReport, withMeta } from '../../builders/resources.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { MemoryStore } from '../access/memory-store.ts';
 import { loggedLines } from './fakes.ts';
@@ -18,12 +18,15 @@ let requests: string[];
 /** Thrown by each write, if set. */
 let refusal: StoreError | undefined;
 let isLeader: boolean;
+/** Called by each read. */
+let whileReading: () => Promise<void> | void;
 let lines: Record<string, unknown>[];
 let writer: OpenReportWriter;
 
 const openReports: OpenReports = {
   async read(name) {
     requests.push(`get ${name}`);
+    await whileReading();
     return stored.get(name);
   },
   create: (metadata, content) => write('create', metadata, content),
@@ -45,7 +48,8 @@ beforeEach(() => {
     undefined,
     true,
   ];
-  store.seed(clusterHealthReport());
+  whileReading = () => undefined;
+  store.seed(clusterHealthReport('cluster', {}, withMeta({ uid: 'uid-of-cluster' })));
   const logged = loggedLines();
   ({ lines } = logged);
   writer = new OpenReportWriter({ openReports, store, clock, log: logged.log, isLeader: () => isLeader });
@@ -76,9 +80,12 @@ it('writes a report when its results change, and not otherwise', async () => {
     results: [{ message: 'more is broken' }],
     metadata: {
       labels: { 'app.kubernetes.io/managed-by': 'olap-warden' },
-      ownerReferences: [{ kind: 'ClusterHealthReport', name: 'cluster' }],
+      ownerReferences: [{ kind: 'ClusterHealthReport', name: 'cluster', uid: 'uid-of-cluster' }],
     },
   });
+  // A written Report is no reason to wait.
+  await report('still more is broken');
+  expect(taken()).toEqual(['get cluster', 'update cluster']);
 });
 
 it('writes a Report again that was deleted or changed, within an hour', async () => {
@@ -96,11 +103,16 @@ it('does not change a Report of another program', async () => {
   await report('broken');
   expect(taken()).toEqual(['get cluster']);
   expect(lines.map(({ msg }) => msg)).toEqual([expect.stringContaining('of another program')]);
+  // The other program may have deleted it meanwhile.
+  stored.clear();
+  await report('more is broken');
+  expect(taken()).toEqual(['get cluster', 'create cluster']);
 });
 
 it('looks for an API that is not installed every ten minutes, and logs it once', async () => {
   refusal = new StoreError('not-found', 'the server could not find the requested resource');
   await report('broken');
+  expect(lines).toHaveLength(1);
   await report('still broken');
   expect(taken()).toEqual(['get cluster', 'create cluster']);
   await clock.advance(600_000);
@@ -142,5 +154,17 @@ it.each([-24 * HOUR, 24 * HOUR])('pauses as long as without it when the wall clo
   await report('one');
   expect(taken()).toEqual([]);
   await clock.advance(900_000);
+  expect(taken()).toEqual(['get cluster']);
+});
+
+it('writes nothing after this process lost its leadership while it read, and at once when it leads again', async () => {
+  whileReading = () => void (isLeader = false);
+  await report('broken');
+  expect(taken()).toEqual(['get cluster']);
+  [isLeader, whileReading] = [true, () => undefined];
+  await report('still broken');
+  expect(taken()).toEqual(['get cluster', 'create cluster']);
+  whileReading = () => void (isLeader = false);
+  await report('more is broken');
   expect(taken()).toEqual(['get cluster']);
 });

@@ -4,7 +4,16 @@ import { loopTask, startOperator, type LeaderTask, type Operator } from '../../.
 import type { KubernetesTransport } from '../../../src/kubernetes/transport.ts';
 import { StoreError } from '../../../src/store/resource-store.ts';
 import { hashSecretKey } from '../../../src/access/service-token.ts';
-import { legacyHashSecret, policy, role, serviceToken, withMeta } from '../../builders/resources.ts';
+import type { ServiceToken } from '../../../src/resources/kinds.ts';
+import {
+  legacyHashSecret,
+  policy,
+  role,
+  roleAssignment,
+  serviceToken,
+  withAnnotations,
+  withMeta,
+} from '../../builders/resources.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { FakeStore, loggedLines, metrics, silent } from './fakes.ts';
 
@@ -139,5 +148,47 @@ describe('a task of the leader', () => {
     const clock = standalone(store, [broken]);
     await clock.advance(0);
     expect(store.writes).toContain('status Role/analysts');
+  });
+
+  it('that fails is logged, but not where its end is the cause', async () => {
+    let fail = (_error: Error): void => {};
+    const tasks = [
+      { name: 'broken', run: async () => Promise.reject(new Error('a bug')) },
+      { name: 'stopped', run: async () => new Promise<void>((_, reject) => (fail = reject)) },
+    ];
+    const { log, lines } = loggedLines();
+    const clock = standalone(new FakeStore(), tasks, log);
+    await clock.advance(0);
+    const failures = () => lines.filter(({ msg }) => msg === 'task of the leader failed');
+    expect(failures()).toMatchObject([{ task: 'broken' }]);
+    const stopping = operator.stop();
+    fail(new Error('aborted'));
+    await stopping;
+    expect(failures()).toHaveLength(1);
+  });
+});
+
+describe('the settings of the operator', () => {
+  const HOUR = 3_600_000;
+  const rotated = serviceToken('job', { secretName: 'job-token' });
+  const team = roleAssignment('team', {
+    subjects: [
+      { type: 'user-email', name: 'ada@example.com' },
+      { type: 'user-email', name: 'bob@example.com', expiresAt: '2025-12-31T22:00:00Z' },
+    ],
+  });
+
+  it.each([
+    [{}, '2026-01-02T00:00:00Z', 2],
+    [{ tokenGraceMs: HOUR, pruneExpiredAfterMs: 2 * HOUR }, '2026-01-01T01:00:00Z', 1],
+  ])('decide how long old tokens and expired subjects stay: %j', async (settings, validUntil, subjects) => {
+    const [store, clock] = [new FakeStore(rotated, team), new FakeClock()];
+    operator = startOperator({ store, metrics: metrics(), log: silent, clock, ...settings });
+    await clock.advance(0);
+    const annotate = withAnnotations<ServiceToken>({ 'olapwarden.io/rotate-at': 'now' });
+    await store.update('ServiceToken', annotate(store.get('ServiceToken', 'job')!));
+    await clock.advance(0);
+    expect(store.get('ServiceToken', 'job')?.status?.previousHashes).toMatchObject([{ validUntil }]);
+    expect(store.get('RoleAssignment', 'team')?.spec.subjects).toHaveLength(subjects);
   });
 });

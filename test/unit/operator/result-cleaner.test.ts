@@ -14,7 +14,7 @@ import type { GatewayClient } from '../../../src/results/peers/gateway-client.ts
 import { FakeLeases } from './fake-leases.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { RENEWAL_GRACE_MS } from '../../../src/results/retention/retention.ts';
-import { silent } from './fakes.ts';
+import { loggedLines, silent } from './fakes.ts';
 
 const DAY_MS = 86_400_000;
 const A = { host: 'a', port: 1 };
@@ -143,6 +143,20 @@ describe('the result cleaner', () => {
       }),
       expect.objectContaining({ level: 30, gateway: 'b:2', deleted: 1 }),
     ]);
+  });
+
+  it('logs nothing where nothing was deleted', async () => {
+    const controller = new AbortController();
+    const { log, lines } = loggedLines();
+    const { options, clock } = setup(
+      { settings: () => ({ frequencyMs: 1000, initialDelayMs: 0 }), log },
+      { delete: async () => false },
+    );
+    const running = resultCleanerTask(options).run(controller.signal, {} as LeaderTaskPorts);
+    await clock.advance(10);
+    controller.abort();
+    await running;
+    expect(lines).toEqual([]);
   });
 
   it('continues after a failed run', async () => {

@@ -3,20 +3,23 @@ import { sessionKeyTask } from '../../../src/operator/session-key.ts';
 import { parseSessionKeys } from '../../../src/api/ui/session-keys.ts';
 import { StoreError } from '../../../src/store/resource-store.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { FakeRecorder, FakeStore, silent } from './fakes.ts';
+import { FakeRecorder, FakeStore, loggedLines } from './fakes.ts';
 
 const NAME = 'olap-warden-session-key';
 
-function start() {
+/** @param failures errors of the first writes */
+function start(...failures: Error[]) {
   const [store, clock, abort] = [new FakeStore(), new FakeClock(), new AbortController()];
+  store.failures.push(...failures);
   const ports = { store, recorder: new FakeRecorder(), isLeader: () => true };
-  const ended = sessionKeyTask({ name: NAME, clock, log: silent }).run(abort.signal, ports);
+  const { log, lines } = loggedLines();
+  const ended = sessionKeyTask({ name: NAME, clock, log }).run(abort.signal, ports);
   const key = (): string => Buffer.from(store.get('Secret', NAME)?.data?.['keys'] ?? '', 'base64').toString();
   const stop = async (): Promise<void> => {
     abort.abort();
     await ended;
   };
-  return { store, clock, key, stop };
+  return { store, clock, key, lines, stop };
 }
 
 it('creates a key that gateways accept, and never changes it', async () => {
@@ -45,10 +48,38 @@ it('creates another one after a deletion', async () => {
 });
 
 it('retries after a failure', async () => {
-  const { store, clock, key, stop } = start();
-  store.failures.push(new StoreError('unavailable', 'away'), new StoreError('forbidden', 'no right'));
+  const failures = [new StoreError('unavailable', 'away'), new StoreError('forbidden', 'no right')];
+  const { clock, key, lines, stop } = start(...failures);
   await clock.advance(0);
   await clock.advance(20_000);
   expect(parseSessionKeys(key())).toHaveLength(1);
+  expect(clock.delays).toEqual([10_000, 10_000, 300_000]);
+  expect(lines.map(({ level, error }) => [level, error])).toEqual([
+    [40, 'away'],
+    [40, 'no right'],
+    [30, undefined],
+  ]);
   await stop();
+});
+
+it('does not log that the Secret exists', async () => {
+  const { store, clock, lines, stop } = start();
+  await clock.advance(0);
+  lines.length = 0;
+  await clock.advance(300_000);
+  expect([clock.delays, store.writes.length, lines]).toEqual([[300_000, 300_000], 1, []]);
+  await stop();
+});
+
+it('does not log an error that follows from its own end', async () => {
+  const { store, clock, lines, stop } = start();
+  await clock.advance(0);
+  lines.length = 0;
+  let fail = (_error: Error): void => {};
+  store.create = async () => new Promise((_, reject) => (fail = reject));
+  await clock.advance(300_000);
+  const stopped = stop();
+  fail(new StoreError('unavailable', 'aborted'));
+  await stopped;
+  expect(lines).toEqual([]);
 });
