@@ -133,6 +133,11 @@ export class Exchange implements RequestContext, AnswerTarget {
     return this.#parts.clock.now();
   }
 
+  /** Milliseconds of the monotonic clock. */
+  monotonic(): number {
+    return this.#parts.clock.monotonic();
+  }
+
   get server(): RequestContext['server'] {
     return this.#parts.server;
   }

@@ -7,6 +7,7 @@ import { CODING_BYTES, codingFor } from './coding.ts';
 import type { DataPlaneParts } from './parts.ts';
 import type { Exchange } from './exchange.ts';
 import { sendBody, VARY } from './send.ts';
+import { whileAllowed } from './while-allowed.ts';
 
 /**
  * Memory of a download: pieces of the rows, their text, and a record batch or the row group of a Parquet file. The downloads that one caller may have
@@ -52,7 +53,9 @@ export async function sendExport(
     vary: VARY,
     'accept-ranges': found.length === undefined && measure === undefined ? 'none' : 'bytes',
   };
-  const whole = (): AsyncIterable<Uint8Array> => found.body(0, found.length ?? Number.MAX_SAFE_INTEGER, signal);
+  const body = (from: number, to: number): AsyncIterable<Uint8Array> =>
+    whileAllowed(exchange, reader.record, found.body(from, to, signal));
+  const whole = (): AsyncIterable<Uint8Array> => body(0, found.length ?? Number.MAX_SAFE_INTEGER);
   if (coding !== undefined) {
     // The bytes are others, so they have another ETag, and a part of them cannot be requested.
     const coded = { ...headers, etag: `${etag.slice(0, -1)}.${coding}"`, 'accept-ranges': 'none' };
@@ -60,7 +63,7 @@ export async function sendExport(
   }
   const length = found.length ?? (asksForPart(exchange.headers, etag) ? await measure?.(signal) : undefined);
   if (length === undefined) return sendBody(exchange, { status: 200, headers }, whole());
-  return sendPart(exchange, { headers, etag, length }, (from, to) => found.body(from, to, signal));
+  return sendPart(exchange, { headers, etag, length }, body);
 }
 
 /** Sends the requested part, or everything. */
