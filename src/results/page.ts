@@ -87,10 +87,15 @@ export function rowsOf({ rowCount }: ResultRecord, { offset, numRows }: PageRequ
   if (offset >= rowCount && !(rowCount === 0 && offset === 0)) {
     throw new QueryError(
       'bad-page',
-      `\`offset\` is ${offset}, but the result has ${rowCount} rows: valid offsets are 0 to ${Math.max(0, rowCount - 1)}`,
+      `\`offset\` is ${spelled(offset)}, but the result has ${rowCount} rows: valid offsets are 0 to ${Math.max(0, rowCount - 1)}`,
     );
   }
   return Math.min(numRows, rowCount - offset);
+}
+
+/** Larger numbers have lost the digits that the caller wrote. */
+function spelled(offset: number): string {
+  return Number.isSafeInteger(offset) ? String(offset) : `above ${Number.MAX_SAFE_INTEGER}`;
 }
 
 /** The JSON before and after the rows of a page. @param page the actual range of rows */

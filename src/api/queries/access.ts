@@ -30,6 +30,15 @@ export function requireStatus(request: RequestContext, owner: string): void {
   if (owner !== request.principal.srn) requireAllowed(request, 'GetResponseStore', clusterResource);
 }
 
+/** Whether the caller may do what the owner of a query may, or what `action` on the cluster allows. */
+export function isOwnerOr(
+  { principal, server }: RequestContext,
+  action: 'GetResponseStore' | 'DeleteResponseStore',
+  owner: string,
+): boolean {
+  return owner === principal.srn || server.authorizer.isAllowed(principal, action, clusterResource);
+}
+
 /**
  * Allows the owner of a stored result, and callers with `DeleteResponseStore` on the cluster. The deletion has an audit record in both cases.
  * @param owner undefined if it is unknown. @throws {HttpError} 403

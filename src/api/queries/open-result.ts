@@ -1,9 +1,11 @@
 import { QueryError } from '../../results/errors.ts';
-import type { PaginatedQueries } from '../../results/paginated-queries.ts';
+import type { DeletableResult, PaginatedQueries } from '../../results/paginated-queries.ts';
 import type { ResultReader } from '../../results/result-store.ts';
 import type { QueryRuns } from '../../results/runs/runs.ts';
 import { isActive } from '../../results/runs/status.ts';
+import type { RequestContext } from '../server/context.ts';
 import { HttpError } from '../server/errors.ts';
+import { isOwnerOr } from './access.ts';
 
 export interface ResultParts {
   readonly queries: PaginatedQueries;
@@ -13,13 +15,12 @@ export interface ResultParts {
 const RETRY_AFTER_SECONDS = '1';
 
 /**
- * Opens a stored result.
- * @param caller SRN. Only the owner learns why there is no result yet, or none at all
+ * Opens a stored result. Only callers that may see the state of the query learn why there is no result yet, or none at all.
  * @throws {HttpError} 409 while the query runs, 410 where it failed or was cancelled; {QueryError} not-found, damaged, store-unavailable
  */
 export async function openResult(
   requestId: string,
-  caller: string,
+  request: RequestContext,
   { queries, runs }: ResultParts,
   signal: AbortSignal,
 ): Promise<ResultReader> {
@@ -28,7 +29,7 @@ export async function openResult(
   } catch (error) {
     if (!(error instanceof QueryError) || error.code !== 'not-found') throw error;
     const status = await runs?.find(requestId, signal);
-    if (status?.owner !== caller) throw error;
+    if (status === undefined || !isOwnerOr(request, 'GetResponseStore', status.owner)) throw error;
     if (status.state === 'done') return queries.open(requestId, signal);
     if (isActive(status)) {
       throw new HttpError(
@@ -43,6 +44,31 @@ export async function openResult(
     throw new HttpError(
       410,
       `the query has no result, because it ${status.state === 'failed' ? 'failed' : 'was cancelled'}${reason}`,
+    );
+  }
+}
+
+/**
+ * A stored result that is to be deleted. A caller that may cancel the query learns that it still waits or runs: its result would be stored later.
+ * @throws {HttpError} 409; {QueryError} not-found, store-unavailable
+ */
+export async function deletableResult(
+  requestId: string,
+  request: RequestContext,
+  { queries, runs }: ResultParts,
+  signal: AbortSignal,
+): Promise<DeletableResult> {
+  try {
+    return await queries.deletable(requestId, signal);
+  } catch (error) {
+    if (!(error instanceof QueryError) || error.code !== 'not-found') throw error;
+    const status = await runs?.find(requestId, signal);
+    if (status === undefined || !isOwnerOr(request, 'DeleteResponseStore', status.owner)) throw error;
+    if (status.state === 'done') return queries.deletable(requestId, signal);
+    if (!isActive(status)) throw error;
+    throw new HttpError(
+      409,
+      `the query is ${status.state} and has no result yet: cancel it with \`DELETE /query/${requestId}\``,
     );
   }
 }

@@ -21,7 +21,11 @@ export const SubmitQuerystring = Type.Object(
       }),
     ),
     numRows: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Rows in the first page; `olap.broker.query.page.size` when omitted.' }),
+      Type.Integer({
+        minimum: 1,
+        description:
+          'Rows in the first page; `olap.broker.query.page.size` when omitted. Without effect with `async=true`, whose response has no page.',
+      }),
     ),
   },
   CLOSED,

@@ -4,7 +4,7 @@ import { clientSignal, sendAnswer } from '../proxy/forward.ts';
 import { classOf } from '../server/request/classify.ts';
 import { requireDelete, requireRead } from './access.ts';
 import type { PaginatedQueriesOptions } from './index.ts';
-import { openResult } from './open-result.ts';
+import { deletableResult, openResult } from './open-result.ts';
 import { holderOf } from './peer-routing.ts';
 import type { RequestIdParams } from './schemas.ts';
 
@@ -21,7 +21,7 @@ export async function readResult(
   const signal = clientSignal(reply);
   const holder = await holderOf(request, requestId, peers);
   if (holder !== undefined) return sendAnswer(reply, await holder.forward(request, classOf(request.raw), signal));
-  const reader = await openResult(requestId, request.principal.srn, { queries, runs: runs?.runs }, signal);
+  const reader = await openResult(requestId, request, { queries, runs: runs?.runs }, signal);
   try {
     requireRead(request, reader.record);
     return await reply.type('application/json').send(json(await queries.described(reader, signal)));
@@ -34,13 +34,13 @@ export async function readResult(
 export async function deleteResult(
   request: ResultRequest,
   reply: FastifyReply,
-  { queries, peers }: PaginatedQueriesOptions,
+  { queries, runs, peers }: PaginatedQueriesOptions,
 ): Promise<FastifyReply> {
   const { requestId } = request.params;
   const signal = clientSignal(reply);
   const holder = await holderOf(request, requestId, peers);
   if (holder !== undefined) return sendAnswer(reply, await holder.forward(request, classOf(request.raw), signal));
-  const record = await queries.deletable(requestId, signal);
+  const record = await deletableResult(requestId, request, { queries, runs: runs?.runs }, signal);
   requireDelete(request, record.owner);
   await queries.delete(record, signal);
   return reply.type('text/plain').send(`Query Results for ${requestId} deleted.`);

@@ -1,3 +1,5 @@
+import { qualityOf } from '../../platform/quality.ts';
+
 /** A content coding of responses. */
 export type Coding = 'zstd' | 'gzip';
 
@@ -26,12 +28,4 @@ export function acceptedCoding(header: string): Coding | undefined {
     }
   }
   return best;
-}
-
-const QUALITY = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/;
-
-/** 1 without a quality; 0, not accepted, for one that is not valid. */
-function qualityOf(parameters: readonly string[]): number {
-  const written = parameters.find((parameter) => parameter.startsWith('q'));
-  return written === undefined ? 1 : Number(QUALITY.exec(written)?.[1] ?? 0);
 }

@@ -1,3 +1,5 @@
+import { qualityOf as qualityIn } from '../../platform/quality.ts';
+
 /** A form in which rows of a result can be downloaded. */
 export type ExportFormat = 'jsonl' | 'csv' | 'arrow' | 'parquet';
 
@@ -30,22 +32,55 @@ export const EXPORT_FORMATS: Readonly<Record<ExportFormat, FormatDescription>> =
   },
 };
 
-const PAGE_TYPES: ReadonlySet<string> = new Set(['application/json', 'application/*', '*/*']);
-
-/** The format that an `Accept` header prefers; undefined for a page in JSON, which is the default. */
-export function acceptedFormat(accept: string | undefined): ExportFormat | undefined {
-  let best: { readonly format: ExportFormat | undefined; readonly quality: number } | undefined;
-  for (const part of (accept ?? '').split(',')) {
-    const [type = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase());
-    const format = formatOfType(type);
-    if (format === undefined && !PAGE_TYPES.has(type)) continue;
-    const quality = Number(parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? 1);
-    if (quality > (best?.quality ?? 0)) best = { format, quality };
-  }
-  return best?.format;
+/** A media range of an `Accept` header. */
+interface MediaRange {
+  readonly type: string;
+  readonly quality: number;
 }
 
-function formatOfType(type: string): ExportFormat | undefined {
-  const formats = Object.entries(EXPORT_FORMATS) as [ExportFormat, FormatDescription][];
-  return formats.find(([, { mediaTypes }]) => mediaTypes.includes(type))?.[0];
+/** A form of the response; undefined for a page in JSON. */
+type Form = ExportFormat | undefined;
+
+const PAGE_TYPE = 'application/json';
+
+/**
+ * The form that an `Accept` header prefers (RFC 9110 section 12.5.1); undefined for a page in JSON, which is the default. Of forms with the same quality it is
+ * the one that the header names first, or else the first one that a wildcard contains.
+ */
+export function acceptedFormat(accept: string | undefined): Form {
+  if (accept === undefined || accept === '*/*') return undefined;
+  const ranges = accept.split(',').map(mediaRange);
+  const named = ranges.flatMap(({ type }) => formsOfType(type));
+  let best: { readonly form: Form; readonly quality: number } | undefined;
+  for (const form of [...named, undefined, ...FORMATS]) {
+    const quality = qualityOf(form, ranges);
+    if (quality > (best?.quality ?? 0)) best = { form, quality };
+  }
+  return best?.form;
+}
+
+const FORMATS = Object.keys(EXPORT_FORMATS) as readonly ExportFormat[];
+
+function mediaRange(text: string): MediaRange {
+  const [type = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
+  return { type, quality: qualityIn(parameters) };
+}
+
+function typesOf(form: Form): readonly string[] {
+  return form === undefined ? [PAGE_TYPE] : EXPORT_FORMATS[form].mediaTypes;
+}
+
+function formsOfType(type: string): readonly Form[] {
+  return [undefined, ...FORMATS].filter((form) => typesOf(form).includes(type));
+}
+
+/** The quality of the most specific range that contains the form. */
+function qualityOf(form: Form, ranges: readonly MediaRange[]): number {
+  const types = typesOf(form);
+  const wildcards = new Set(types.map((type) => `${type.slice(0, type.indexOf('/'))}/*`));
+  const range =
+    ranges.find(({ type }) => types.includes(type)) ??
+    ranges.find(({ type }) => wildcards.has(type)) ??
+    ranges.find(({ type }) => type === '*/*');
+  return range?.quality ?? 0;
 }

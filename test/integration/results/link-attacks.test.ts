@@ -187,6 +187,8 @@ describe('a link', () => {
     await until('the engine has the query', () => endpoint.requests.length > 0);
     expect((await linksAnswer(id)).status).toBe(409);
     principal = MALLORY;
+    expect((await linksAnswer(id)).status).toBe(409);
+    denied = new Set(['mallory@example.com GetResponseStore']);
     expect((await linksAnswer(id)).status).toBe(404);
     principal = ALICE;
     respond();

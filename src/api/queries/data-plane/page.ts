@@ -38,7 +38,7 @@ export async function sendResultPage(
   const { signal } = exchange;
   const holder = await holderOf(exchange, requestId, peers);
   if (holder !== undefined) return sendAnswer(exchange, await holder.forward(exchange, requestClass, signal));
-  const reader = await openResult(requestId, exchange.principal.srn, parts, signal);
+  const reader = await openResult(requestId, exchange, parts, signal);
   let sent = false;
   try {
     requireRead(exchange, reader.record);

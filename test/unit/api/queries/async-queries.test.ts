@@ -237,6 +237,37 @@ describe('asynchronous queries', () => {
     expect((await cancel(unknown)).status).toBe(404);
   });
 
+  it('tells callers that may see its state why it has no result', async () => {
+    const id = await accepted();
+    await asked(1);
+    principal = BOB;
+    const paths = [`/query/${id}/results?offset=0`, `/query/${id}/metadata`, `/responseStore/${id}`];
+    const answers = async (): Promise<number[]> => Promise.all(paths.map(async (path) => (await call(path)).status));
+    expect(await answers()).toEqual([409, 409, 409]);
+    expect((await cancel(id)).status).toBe(200);
+    expect(await answers()).toEqual([410, 410, 410]);
+    denied.add(`bob@example.com GetResponseStore ${formatSrn(clusterResource)}`);
+    expect(await answers()).toEqual([404, 404, 404]);
+  });
+
+  it.each(['/query/resultStore', '/responseStore'])(
+    'is not deleted by %s while it runs: the caller is told to cancel it',
+    async (path) => {
+      const id = await accepted();
+      await asked(1);
+      const remove = (): Promise<Response> => call(`${path}/${id}`, { method: 'DELETE' });
+      const running = [409, `the query is running and has no result yet: cancel it with \`DELETE /query/${id}\``];
+      expect(await message(await remove())).toEqual(running);
+      principal = BOB;
+      expect(await message(await remove())).toEqual(running);
+      denied.add(`bob@example.com DeleteResponseStore ${formatSrn(clusterResource)}`);
+      expect((await remove()).status).toBe(404);
+      principal = ALICE;
+      expect((await cancel(id)).status).toBe(200);
+      expect((await remove()).status).toBe(404);
+    },
+  );
+
   it('is 405 for methods that neither the gateway nor the engine has at its path', async () => {
     const id = await accepted();
     for (const method of ['PUT', 'PATCH', 'HEAD', 'OPTIONS']) {

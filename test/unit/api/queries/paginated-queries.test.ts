@@ -257,6 +257,8 @@ describe('paginated queries over HTTP', () => {
 
   it.each([
     ['offset=10', /`offset` is 10.*10 rows/],
+    ['offset=9007199254740993', /`offset` is above 9007199254740991, but the result has 10 rows/],
+    ['offset=9999999999999999999999999', /`offset` is above 9007199254740991, but the result has 10 rows/],
     ['offset=-1', /offset/],
     ['offset=x', /offset/],
     ['offset=1.5', /offset/],
