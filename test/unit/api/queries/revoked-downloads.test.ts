@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../../src/platform/clock.ts';
 import { authorizerBy, TEST_HEADERS } from '../../../support/app.ts';
 import { WAIT_LIMIT_MS } from '../../../support/limits.ts';
@@ -11,13 +11,15 @@ const ROWS = Array.from({ length: 30 }, (_, i) => `[${i},"${'x'.repeat(1_000_000
 
 describe('a download whose caller loses its rights', () => {
   let gateways: TestGateway[];
-  let passedMs: number;
-  let isAllowed: boolean;
-  let isActive: boolean;
+  let passedMs = 0;
+  let isAllowed = true;
+  let isActive = true;
   let results: string;
 
-  beforeEach(async () => {
-    [passedMs, isAllowed, isActive] = [0, true, true];
+  beforeEach(() => {
+    [isAllowed, isActive] = [true, true];
+  });
+  beforeAll(async () => {
     const endpoint = new StubEndpoint();
     endpoint.answer = () => responseOf(answerText(ROWS));
     gateways = await startGateways(1, {
@@ -30,7 +32,7 @@ describe('a download whose caller loses its rights', () => {
     const submitted = await call('/query/sql?doPaginate=true&numRows=1', { method: 'POST', body });
     results = `/query/${((await submitted.json()) as { requestId: string }).requestId}/results`;
   });
-  afterEach(() => stopGateways(gateways));
+  afterAll(() => stopGateways(gateways));
 
   const call = (
     path: string,
@@ -64,21 +66,21 @@ describe('a download whose caller loses its rights', () => {
   const FORMATS = ['jsonl', 'csv', 'arrow', 'parquet'];
 
   it.each(FORMATS)('ends within 5 seconds where a right is revoked (%s)', async (format) => {
-    const revoke = (): void => void ([isAllowed, passedMs] = [false, 5_000]);
+    const revoke = (): void => void ([isAllowed, passedMs] = [false, passedMs + 5_000]);
     expect(await isComplete(format, revoke)).toBe(false);
   });
 
   it.each(FORMATS)('ends within 5 seconds where its service token is deleted (%s)', async (format) => {
-    const remove = (): void => void ([isActive, passedMs] = [false, 5_000]);
+    const remove = (): void => void ([isActive, passedMs] = [false, passedMs + 5_000]);
     expect(await isComplete(format, remove)).toBe(false);
   });
 
   it('ends where only a part was requested', async () => {
-    const revoke = (): void => void ([isAllowed, passedMs] = [false, 5_000]);
+    const revoke = (): void => void ([isAllowed, passedMs] = [false, passedMs + 5_000]);
     expect(await isComplete('csv', revoke, { range: 'bytes=10-' })).toBe(false);
   });
 
   it.each(FORMATS)('is complete where it keeps them (%s)', async (format) => {
-    expect(await isComplete(format, () => void (passedMs = 60_000))).toBe(true);
+    expect(await isComplete(format, () => void (passedMs += 60_000))).toBe(true);
   });
 });
