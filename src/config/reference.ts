@@ -34,8 +34,9 @@ export function propertiesTable(properties: PropertySet): string {
 
 /** The flags for `--help`, one per line. */
 export function flagsHelp(): string {
+  const width = Math.max(...[...SETTING_KEYS.keys()].map((key) => key.length)) + 1;
   return [...SETTING_KEYS]
-    .map(([key, schema]) => `  --${key.padEnd(26)}${schema.description} (default: ${plain(defaultOf(schema))})`)
+    .map(([key, schema]) => `  --${key.padEnd(width)}${schema.description} (default: ${plain(defaultOf(schema))})`)
     .join('\n');
 }
 

@@ -49,7 +49,6 @@ const diagnoses = await diagnose({
 });
 process.stdout.write(report(diagnoses));
 const missing = diagnoses.filter(({ state }) => state === 'missing');
-process.stdout.write(
-  missing.length === 0 ? 'all requirements are met\n' : `${missing.length} requirements are missing\n`,
-);
+const count = missing.length === 1 ? '1 requirement is' : `${missing.length} requirements are`;
+process.stdout.write(missing.length === 0 ? 'all requirements are met\n' : `${count} missing\n`);
 process.exitCode = missing.length === 0 ? 0 : 1;
