@@ -1,5 +1,5 @@
 import type { Keyword } from '../keywords.ts';
-import { tokenize } from '../lexer.ts';
+import { tokenize, type Token } from '../lexer.ts';
 import { SqlRefusal } from '../refusal.ts';
 import type { Option, Script } from '../tree.ts';
 import { expression } from './expression.ts';
@@ -142,7 +142,13 @@ function optionOf(at: Reader): Option {
   at.skip();
   const start = at.peek();
   let value = '';
-  while (at.key() !== ',' && at.key() !== ')') value += optionToken(at);
+  while (at.key() !== ',' && at.key() !== ')') {
+    const next = at.peek();
+    value += optionToken(at);
+    // The engine keeps blanks; printed without them, the value would be another one.
+    if (next.at + optionText(next).length !== start.at + value.length)
+      throw at.refusal(`the value of the option \`${key}\` has blanks or a comment in it`, next.at);
+  }
   if (!VALUE.test(value.replaceAll("'", '')) || value.includes('--') || value.includes('//')) {
     throw at.refusal(
       `the value of the option \`${key}\` has characters other than ASCII letters, digits and \`_.:/$+-\``,
@@ -153,8 +159,12 @@ function optionOf(at: Reader): Option {
 }
 
 function optionToken(at: Reader): string {
-  const { kind, text, prefix } = at.peek();
+  const { kind, prefix } = at.peek();
   if (kind === 'end' || kind === 'quoted' || prefix !== '') throw at.unexpected('a plain value');
-  at.skip();
+  return optionText(at.skip());
+}
+
+/** As it is written in the text. */
+function optionText({ kind, text }: Token): string {
   return kind === 'string' ? `'${text.replaceAll("'", "''")}'` : text;
 }
