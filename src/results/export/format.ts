@@ -50,9 +50,10 @@ const PAGE_TYPE = 'application/json';
 export function acceptedFormat(accept: string | undefined): Form {
   if (accept === undefined || accept === '*/*') return undefined;
   const ranges = accept.split(',').map(mediaRange);
-  const named = ranges.flatMap(({ type }) => formsOfType(type));
+  // Each form once, however often the header names it: the work is linear.
+  const forms = new Set([...ranges.flatMap(({ type }) => formsOfType(type)), undefined, ...FORMATS]);
   let best: { readonly form: Form; readonly quality: number } | undefined;
-  for (const form of [...named, undefined, ...FORMATS]) {
+  for (const form of forms) {
     const quality = qualityOf(form, ranges);
     if (quality > (best?.quality ?? 0)) best = { form, quality };
   }
