@@ -37,7 +37,7 @@ doctor: ## check the requirements of `make run` and `make test` on this machine
 test: deps ## lint, verify and all tests, on real parts
 	@$(NODE) && exec node tools/dev/test.ts
 
-test-unit: deps ## the tests that require only Node (about a minute)
+test-unit: deps ## the tests that require only Node (one to three minutes)
 	@$(NODE) $(BIN)/vitest run --project unit
 
 test-integration: deps ## the tests with a real kube-apiserver, Pinot and object stores (ONLY=path; builds only their parts; KUBERNETES=1.36; TEST_CONTROLLER=URL)

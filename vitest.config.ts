@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { TEST_LIMIT_MS, WAIT_LIMIT_MS } from './test/support/limits.ts';
 import { parallelFiles } from './test/support/parallel-files.ts';
 
-// Three projects: `unit` needs Node alone and takes about a minute; `integration` starts the real parts (kube-apiserver,
+// Three projects: `unit` needs Node alone and takes one to three minutes; `integration` starts the real parts (kube-apiserver,
 // etcd, Pinot, object stores); `e2e` runs whole programs. `unit` runs first, the others together.
 const parts = {
   setupFiles: ['src/platform/fetch.ts', 'test/support/watch-responses.ts'],
