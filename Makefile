@@ -85,7 +85,7 @@ mutate: deps ## change one operator at a time and run the unit tests that evalua
 	@$(NODE) && COUNT=$(COUNT) SEED=$(SEED) ONLY=$(ONLY) WORKERS=$(WORKERS) exec node tools/dev/mutate/main.ts
 
 .PHONY: test-superset
-test-superset: deps ## a real Apache Superset connects through the gateway and draws a chart (first time 1 GB from PyPI; not part of make test)
+test-superset: deps ## a real Apache Superset connects through the gateway and draws a chart (first time 800 MB from PyPI; not part of make test)
 	@$(NODE) && node tools/dev/parts.ts sample && SUPERSET=1 exec $(BIN)/vitest run --project integration test/integration/clients/superset
 
 .PHONY: fuzz-input

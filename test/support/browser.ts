@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from 'playwright-core';
 import { WAIT_LIMIT_MS } from './limits.ts';
+import { until } from './until.ts';
 
 /** No requests to the vendor, and no features that a container lacks. */
 const FLAGS = [
@@ -53,7 +54,8 @@ export async function visit(
   const page = await context.newPage();
   page.setDefaultTimeout(WAIT_LIMIT_MS);
   const problems = watch(page, gatewayUrl);
-  await page.goto(gatewayUrl + path);
+  // A gateway on a busy machine may be overloaded: a user loads the page again.
+  await until(`${path} is loaded`, async () => (await page.goto(gatewayUrl + path))?.status() !== 503);
   return { page, problems };
 }
 

@@ -139,7 +139,8 @@ async function tableToShow(settings: Settings, controllerUrl: string): Promise<W
     const name = ((await answer.json()) as { tables: string[] }).tables[0];
     return name === undefined ? undefined : { name };
   } catch (error) {
-    say(`failed to list the tables of ${controllerUrl}: ${String(error)}`);
+    const { cause, message } = error as Error;
+    say(`failed to list the tables of ${controllerUrl}: ${cause instanceof Error ? cause.message : message}`);
     return undefined;
   }
 }
