@@ -1,7 +1,6 @@
 import { ANY_ACTION } from '../../pinot/action-names.ts';
 import { ACTIONS, actionsMatching, isDelegationRight } from './actions.ts';
 import { compileGlob, globMatches, type Glob } from '../../platform/glob.ts';
-import { LruCache } from '../../platform/lru.ts';
 
 /** Known actions by number: 0 is `*`, matched only by patterns of stars; then ACTIONS in order. */
 const NUMBER_BY_NAME: ReadonlyMap<string, number> = new Map(
@@ -42,9 +41,9 @@ export interface ActionSet {
   readonly all: boolean;
 }
 
-const MAX_CACHED = 4096;
+const cache = new Map<string, ActionSet>();
 /** Most policies use the same few lists of actions; sharing them saves memory with 100,000 statements. */
-const cache = new LruCache<string, ActionSet>({ maxWeight: MAX_CACHED });
+const MAX_CACHED = 4096;
 /** Longer lists are rarely shared and would make the cache large. */
 const MAX_KEY_LENGTH = 1024;
 
@@ -70,7 +69,7 @@ export function compileActions(patterns: readonly string[] = [ANY_ACTION], globs
     }
   }
   const set = { bits, globs, all };
-  if (key.length <= MAX_KEY_LENGTH) cache.set(key, set);
+  if (cache.size < MAX_CACHED && key.length <= MAX_KEY_LENGTH) cache.set(key, set);
   return set;
 }
 

@@ -1,7 +1,6 @@
 import { CLUSTER_ACTIONS, TABLE_ACTIONS } from '../../pinot/action-names.ts';
 import { nearest } from '../../resources/nearest.ts';
 import { compileGlob, globMatches } from '../../platform/glob.ts';
-import { LruCache } from '../../platform/lru.ts';
 
 /** Each of these actions on a table makes it visible in lists. */
 export const TABLE_VISIBILITY_ACTIONS = ['Query', 'GetTableConfig', 'GetSchema', 'GetMetadata'] as const;
@@ -59,12 +58,12 @@ const LETTERS: readonly number[] = LOWER.map(lettersOf);
 const MAX_CACHED_PATTERNS = 4096;
 const MAX_CACHED_LENGTH = 128;
 /** Cache: a policy is validated several times before it is stored. */
-const matching = new LruCache<string, readonly number[]>({ maxWeight: MAX_CACHED_PATTERNS });
+const matching = new Map<string, readonly number[]>();
 
 function lettersOf(text: string): number {
   let letters = 0;
-  for (const char of text) {
-    const letter = char.charCodeAt(0) - 97;
+  for (let at = 0; at < text.length; at++) {
+    const letter = text.charCodeAt(at) - 97;
     if (letter >= 0 && letter < 26) letters |= 1 << letter;
   }
   return letters;
@@ -76,6 +75,7 @@ export function actionsMatching(pattern: string): readonly number[] {
   const known = matching.get(lower);
   if (known) return known;
   const found = matchesOf(lower);
+  if (matching.size >= MAX_CACHED_PATTERNS) matching.clear();
   if (lower.length <= MAX_CACHED_LENGTH) matching.set(lower, found);
   return found;
 }
