@@ -5,6 +5,7 @@ import { PreconditionFailed } from '../../access/errors.ts';
 import { EngineError } from '../../pinot/types.ts';
 import { QueryError } from '../../results/errors.ts';
 import { StoreError, type StoreErrorCode } from '../../store/resource-store.ts';
+import { rejectAfterResponses } from './bounds/pipelining.ts';
 import { errorBody, HttpError } from './errors.ts';
 import { queryHttpError } from '../queries/query-errors.ts';
 
@@ -143,10 +144,13 @@ export function clientError(clock: WallClock) {
       return;
     }
     const [status, message] = CLIENT_ERRORS[error.code ?? ''] ?? [400, 'the request is not valid HTTP/1.1'];
-    const body = JSON.stringify(errorBody(status, message, '/', clock.now()));
-    socket.end(
-      `HTTP/1.1 ${status} ${errorBody(status, '', '/', clock.now()).error}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-        `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-    );
+    rejectAfterResponses(socket, () => {
+      const answer = errorBody(status, message, '/', clock.now());
+      const body = JSON.stringify(answer);
+      socket.end(
+        `HTTP/1.1 ${status} ${answer.error}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+          `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+      );
+    });
   };
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { cutConnection } from '../cut-connection.ts';
 
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -8,21 +9,32 @@ const PAUSE_AT = 16;
 /** A connection with more waiting requests is closed. One socket read can contain many small requests, so pausing alone does not bound them. */
 const MAX_WAITING = 1_000;
 
+interface Exchanged {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** A connection with a request in service. */
 interface Connection {
-  readonly waiting: { readonly request: IncomingMessage; readonly response: ServerResponse }[];
+  current: Exchanged;
+  readonly waiting: Exchanged[];
   /** True while a pause is scheduled. */
   pausing: boolean;
+  /** Responds to bytes that are not valid HTTP, after all responses. */
+  reject?: () => void;
 }
+
+const connections = new WeakMap<Socket, Connection>();
 
 /**
  * Serves the requests of each connection one at a time: the next pipelined request starts when the previous response has been handed over to the
  * operating system. Otherwise all responses that wait for an earlier one would be in memory.
  */
 export function serveSequentially(serve: Listener): Listener {
-  const connections = new WeakMap<Socket, Connection>();
-
-  const start = (request: IncomingMessage, response: ServerResponse, connection: Connection): void => {
+  const start = (exchanged: Exchanged, connection: Connection): void => {
+    const { request, response } = exchanged;
     const { socket } = request;
+    connection.current = exchanged;
     response.once('close', () => next(socket, connection));
     serve(request, response);
   };
@@ -33,23 +45,39 @@ export function serveSequentially(serve: Listener): Listener {
     }
     const following = connection.waiting.shift();
     if (connection.waiting.length < PAUSE_AT && socket.isPaused()) socket.resume();
-    if (following === undefined) connections.delete(socket);
-    else start(following.request, following.response, connection);
+    if (following !== undefined) return start(following, connection);
+    connections.delete(socket);
+    connection.reject?.();
   };
 
   return (request, response) => {
     const { socket } = request;
     const busy = connections.get(socket);
     if (busy === undefined) {
-      const connection = { waiting: [], pausing: false };
+      const current = { request, response };
+      const connection = { current, waiting: [], pausing: false };
       connections.set(socket, connection);
-      return start(request, response, connection);
+      return start(current, connection);
     }
     if (socket.destroyed) return;
     busy.waiting.push({ request, response });
     if (busy.waiting.length > MAX_WAITING) socket.destroy();
     else if (busy.waiting.length >= PAUSE_AT) pauseSoon(socket, busy);
   };
+}
+
+/**
+ * Lets `reject` respond to bytes that are not valid HTTP when all earlier requests of the connection have their responses. Written at once, the
+ * error would be a part of the response that is being sent. A request whose own body is invalid gets the error at once, or is cut if its response
+ * has begun.
+ */
+export function rejectAfterResponses(socket: Socket, reject: () => void): void {
+  const connection = connections.get(socket);
+  if (connection === undefined) return reject();
+  const { current, waiting } = connection;
+  if (!current.request.complete) return current.response.headersSent ? cutConnection(current.response) : reject();
+  if (waiting.at(-1)?.request.complete === false) waiting.pop();
+  connection.reject = reject;
 }
 
 /** Node resumes a socket at the end of each message, so it can be paused only after all bytes read so far have been parsed. */

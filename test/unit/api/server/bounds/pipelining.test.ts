@@ -2,6 +2,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { afterEach, describe, expect, it } from 'vitest';
+import { FakeClock } from '../../../../support/fake-clock.ts';
+import { clientError } from '../../../../../src/api/server/app-errors.ts';
 import { serveSequentially } from '../../../../../src/api/server/bounds/pipelining.ts';
 
 let server: Server | undefined;
@@ -33,6 +35,7 @@ async function start(handle: (request: IncomingMessage, response: ServerResponse
     parsed++;
     listener(request, response);
   });
+  listening.on('clientError', clientError(new FakeClock()));
   server = listening.listen(0, '127.0.0.1');
   await once(listening, 'listening');
   return { port: (listening.address() as AddressInfo).port, parsed: () => parsed, started, openResponses };
@@ -110,5 +113,83 @@ describe('pipelined requests', () => {
     await closed;
     await new Promise((resolve) => setImmediate(resolve));
     expect(running.started).toEqual(['/0']);
+  });
+});
+
+describe('bytes that are not valid HTTP', () => {
+  const GARBAGE = 'no HTTP\r\n\r\n';
+  const INVALID_BODY = 'POST /invalid HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nno size\r\n';
+  const ERROR = /^HTTP\/1\.1 400 Bad Request\r\n.*"message":"the request is not valid HTTP\/1\.1".*\}$/s;
+
+  async function received(socket: Socket): Promise<string> {
+    let text = '';
+    socket.on('data', (chunk) => (text += String(chunk)));
+    await once(socket, 'close');
+    return text;
+  }
+
+  it('get their error after the whole response that is being sent', async () => {
+    const running = await start((_request, response) => {
+      response.writeHead(200, { 'content-length': 6 });
+      response.write('abc');
+    });
+    const socket = await open(running.port);
+    const text = received(socket);
+    socket.write(requests(1));
+    await expect.poll(() => running.started).toEqual(['/0']);
+    socket.write(GARBAGE);
+    await eventLoopTurns(100);
+    running.openResponses[0]?.end('def');
+    const [, body = ''] = /\r\n\r\n(.*)$/s.exec(await text) ?? [];
+    expect(body.slice(0, 6)).toBe('abcdef');
+    expect(body.slice(6)).toMatch(ERROR);
+  });
+
+  it.each([GARBAGE, INVALID_BODY])('get their error after the responses to all earlier requests: %j', async (bytes) => {
+    const running = await start((request) => void request.resume());
+    const socket = await open(running.port);
+    const text = received(socket);
+    socket.write(requests(2) + bytes);
+    await expect.poll(() => running.started).toEqual(['/0']);
+    await eventLoopTurns(100);
+    running.openResponses[0]?.end('first');
+    await expect.poll(() => running.started).toEqual(['/0', '/1']);
+    running.openResponses[1]?.end('second');
+    const [, first, rest = ''] = /first(.*)second(.*)$/s.exec(await text) ?? [];
+    expect(first).toContain('HTTP/1.1 200 OK');
+    expect(rest).toMatch(ERROR);
+    expect(running.started).toEqual(['/0', '/1']);
+  });
+
+  it('in the body of the request in service get their error at once', async () => {
+    const running = await start((request) => void request.resume());
+    const socket = await open(running.port);
+    socket.write(INVALID_BODY);
+    expect(await received(socket)).toMatch(ERROR);
+  });
+
+  it('in the body of the request in service cut a response that has begun', async () => {
+    const running = await start((request, response) => {
+      request.on('error', () => undefined).resume();
+      response.writeHead(200, { 'content-length': 6 });
+      response.write('abc');
+    });
+    const socket = await open(running.port);
+    const text = received(socket);
+    socket.write('POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n');
+    await expect.poll(() => running.started).toEqual(['/']);
+    socket.write('no size\r\n');
+    expect(await text).toMatch(/\r\n\r\nabc$/);
+  });
+
+  it('on an idle connection get their error', async () => {
+    const running = await start((request, response) => void request.resume().on('end', () => response.end('whole')));
+    const socket = await open(running.port);
+    const text = received(socket);
+    socket.write(requests(1));
+    await expect.poll(() => running.openResponses[0]?.writableFinished).toBe(true);
+    await eventLoopTurns(10);
+    socket.write(GARBAGE);
+    expect(/whole(.*)$/s.exec(await text)?.[1]).toMatch(ERROR);
   });
 });
