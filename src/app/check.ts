@@ -62,8 +62,9 @@ export async function check(request: CheckRequest, context: CheckContext): Promi
       return CHECK_EXIT.error;
     }
     if (result.unreachable !== undefined) {
-      const urls = request.controllers.join(', ');
-      context.stderr(`error: the cluster at \`${urls}\` is not reachable: ${result.unreachable}\n`);
+      // The reason names the controller that was tried last.
+      const others = request.controllers.length > 1 ? ` at ${request.controllers.join(', ')}` : '';
+      context.stderr(`error: the cluster${others} is not reachable: ${result.unreachable}\n`);
       return CHECK_EXIT.error;
     }
     context.stdout(await rendered(result, request, context));

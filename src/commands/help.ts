@@ -23,7 +23,7 @@ export function serviceHelp(command: string): string {
   return `Usage: olap-warden ${command} [flags]
 
 Every setting can also be an environment variable (--log-level: OLAP_WARDEN_LOG_LEVEL) or a key in the file of --config.
-See docs/configuration.md.
+docs/configuration.md in the source describes all settings and properties.
 
 Flags:
   --config                    YAML or properties file with settings and properties

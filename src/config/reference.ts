@@ -36,11 +36,18 @@ export function propertiesTable(properties: PropertySet): string {
 export function flagsHelp(): string {
   const width = Math.max(...[...SETTING_KEYS.keys()].map((key) => key.length)) + 1;
   return [...SETTING_KEYS]
-    .map(([key, schema]) => `  --${key.padEnd(width)}${schema.description} (default: ${plain(defaultOf(schema))})`)
+    .map(([key, schema]) => `  --${key.padEnd(width)}${plain(`${schema.description} (default: ${defaultOf(schema)})`)}`)
     .join('\n');
 }
 
-const plain = (markdown: string): string => markdown.replaceAll('`', '');
+/** Without the signs of Markdown: `See [rbac.md](rbac.md#the-audit-log)` becomes `See docs/rbac.md`. */
+function plain(markdown: string): string {
+  return markdown
+    .replaceAll(/\[([^\]]*)\]\(([^#)]*)[^)]*\)/g, (_link, text: string, file: string) =>
+      text === file ? `docs/${file}` : `${text} (docs/${file})`,
+    )
+    .replaceAll('`', '');
+}
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string =>

@@ -58,12 +58,18 @@ function leaks(secrets: readonly string[], places: Readonly<Record<string, strin
   );
 }
 
+/** The files that are not removed or renamed meanwhile: the gateway goes on writing its state. */
 async function filesOf(directory: string): Promise<Record<string, string>> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  return Object.fromEntries(
-    await Promise.all(files.map(async (file) => [file, await readFile(file, 'latin1')] as const)),
-  );
+  const contents: Record<string, string> = {};
+  for (const file of files) {
+    const content = await readFile(file, 'latin1').catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+    });
+    if (content !== undefined) contents[file] = content;
+  }
+  return contents;
 }
 
 /** Requests with a credential in places where it does not belong. @returns bodies and headers of the responses */

@@ -8,3 +8,10 @@ it('lists each flag with a space before its description, all in one column', () 
   expect(columns.map((column) => column?.groups?.['key'])).toEqual([...SETTING_KEYS.keys()]);
   expect(new Set(columns.map((column) => column?.[0].length)).size).toBe(1);
 });
+
+it('has no signs of Markdown', () => {
+  const help = flagsHelp();
+  expect(help).not.toMatch(/`|\]\(/);
+  expect(help).toContain('See docs/rbac.md.');
+  expect(help).toContain('rights (docs/operations.md)');
+});
