@@ -39,6 +39,7 @@ export async function judgedBody(
   if (call.body === 'nothing') return { kind: 'stream' };
   if (media === 'multipart/form-data') return { kind: 'unread' };
   const bytes = await readBody(request.raw, limits.maxBytes);
+  await request.server.longWork.begin(request.principal.srn, bytes.length, () => !request.raw.socket.destroyed);
   const body = bytes.length === 0 ? undefined : strictJson(bytes, limits);
   if (call.body === 'cluster') return { kind: 'cluster', bytes, parts: textsOfTables(body) };
   return { kind: 'read', bytes, tables: tablesOfBody(body) };

@@ -24,6 +24,7 @@ import { HttpError } from './errors.ts';
 import { type JsonLimits, registerJsonBodies } from './request/json-bodies.ts';
 import { refuseUnknownParameters } from './request/known-parameters.ts';
 import { registerCompression } from './compression.ts';
+import { LongWork } from './bounds/long-work.ts';
 import { registerLimits, type Limits } from './bounds/limits.ts';
 import { reserveOwnPaths, methodGuard } from './request/methods.ts';
 import { registerOpenApi } from '../docs/openapi.ts';
@@ -102,9 +103,11 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const record = accessLog(parts.logger, clock, parts.observe);
   registerAccessLog(app, record, headers, clock);
   const refuseOverload = await registerPressureLimit(app, parts.limits?.maxEventLoopDelayMs ?? MAX_EVENT_LOOP_DELAY_MS);
-  const server = { authorizer: parts.authorizer, audit: parts.audit ?? auditToLog(app, parts.logger) };
+  const audit = parts.audit ?? auditToLog(app, parts.logger);
+  const server = { authorizer: parts.authorizer, audit, longWork: new LongWork({ clock }) };
   app.decorate('authorizer', server.authorizer);
   app.decorate('audit', server.audit);
+  app.decorate('longWork', server.longWork);
   const sessions = parts.sessions ?? new Sessions({ keys: processSessionKeys(), maxAgeMs: DEFAULT_SESSION_MS, clock });
   app.decorate('sessions', sessions);
   const authentication = new Authentication({

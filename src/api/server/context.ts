@@ -3,6 +3,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { Authorizer, Decision } from '../../access/authorizer.ts';
 import type { Principal } from '../../access/principal.ts';
 import { formatSrn, type Srn } from '../../access/policy/srn.ts';
+import type { LongWork } from './bounds/long-work.ts';
 import { HttpError } from './errors.ts';
 import type { AuditLog } from './logs/audit.ts';
 import { addRequired, dropWrite } from './pending-writes.ts';
@@ -25,7 +26,7 @@ export interface RequestContext {
   principal: Principal;
   /** `url` is the route pattern. */
   readonly routeOptions: { readonly url?: string | undefined };
-  readonly server: { readonly authorizer: Authorizer; readonly audit: Audit };
+  readonly server: { readonly authorizer: Authorizer; readonly audit: Audit; readonly longWork: LongWork };
   /**
    * Calls back once when the response has closed, complete or not, with its status; undefined if none was sent.
    * @returns false where it has closed already; `call` is not called then
@@ -49,6 +50,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     authorizer: Authorizer;
     audit: Audit;
+    longWork: LongWork;
   }
   interface FastifyContextConfig {
     /** True for routes that need no credential. */

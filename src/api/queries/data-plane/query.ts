@@ -142,13 +142,18 @@ async function readWrittenQuery(
   { bodyBytes, json }: QueryReading,
 ): Promise<{ query: WrittenQuery; paging: Paging }> {
   const supportsPaging = path === '/query/sql';
+  const begin = (bytes: number): Promise<void> =>
+    exchange.server.longWork.begin(exchange.principal.srn, bytes, () => !exchange.isClosed);
   if (exchange.method === 'GET') {
+    await begin(exchange.url.length);
     if (!supportsPaging) return { query: readText(parameters), paging: {} };
     const query = readPagedText(parameters);
     return { query, paging: query };
   }
   const paging = supportsPaging ? readPaging(parameters) : readNoParameters(parameters);
-  const body = readJsonBody(exchange, await readBody(exchange.request, bodyBytes), json);
+  const bytes = await readBody(exchange.request, bodyBytes);
+  await begin(bytes.length);
+  const body = readJsonBody(exchange, bytes, json);
   return { query: path === '/validateMultiStageQuery' ? readValidationBody(body) : readSqlBody(body), paging };
 }
 

@@ -11,7 +11,10 @@ import type { Exchange } from './exchange.ts';
 const JSON_TYPE = 'application/json';
 /** Request headers that select the form of a result. */
 export const VARY = 'accept, accept-encoding';
-/** A client that reads nothing for this long is disconnected, to free its memory for others. */
+/**
+ * A client that reads nothing for this long, or twice as long, is disconnected, to free its memory for others: Node repeats the time once if it wrote a
+ * part of the last piece before.
+ */
 const STALL_MS = 120_000;
 
 export function isWhole(page: Page): page is WholePage {

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { parseStrictJson, type StrictJsonLimits, StrictJsonError } from '../../../platform/strict-json.ts';
 import { contentTypeOf, requireUncompressed, requireUtf8 } from './content-type.ts';
 import { HttpError } from '../errors.ts';
@@ -17,15 +17,17 @@ const JSON_TYPES = ['application/json', 'text/plain', 'application/x-www-form-ur
 /** Parses bodies of the gateway's own routes, which accept `application/json` only. */
 export function registerJsonBodies(app: FastifyInstance, limits: JsonLimits): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    try {
-      // Many clients send `Content-Type` with every request, also with a DELETE, which has no body.
-      if (request.method === 'DELETE' && body.length === 0) return done(null, undefined);
-      done(null, readJson(request, body, limits));
-    } catch (error) {
-      done(error as Error);
-    }
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
+    // Many clients send `Content-Type` with every request, also with a DELETE, which has no body.
+    if (request.method === 'DELETE' && body.length === 0) return undefined;
+    await request.server.longWork.begin(callerOf(request), body.length, () => !request.raw.socket.destroyed);
+    return readJson(request, body, limits);
   });
+}
+
+/** For public routes, such as the one to sign in, the address. */
+function callerOf({ principal, clientAddress }: FastifyRequest): string {
+  return (principal as FastifyRequest['principal'] | null)?.srn ?? clientAddress;
 }
 
 /**

@@ -1,0 +1,104 @@
+import type { Clock } from '../../../platform/clock.ts';
+import { HttpError } from '../errors.ts';
+
+/** Shorter bodies are parsed and judged in a millisecond or two. */
+const LONG_BYTES = 8 * 1024;
+/** Maximum waiting requests of one caller, and of all. Their bodies are in memory. */
+const MAX_WAITING_OF_CALLER = 64;
+const MAX_WAITING = 1024;
+const MAX_REST_MS = 100;
+
+export interface LongWorkOptions {
+  readonly clock: Pick<Clock, 'monotonic' | 'schedule'>;
+  /** Calls back in the next turn of the event loop, after the microtasks of this one. `setImmediate` by default. */
+  readonly afterWork?: (call: () => void) => void;
+}
+
+interface Waiting {
+  readonly isOpen: () => boolean;
+  readonly start: () => void;
+  readonly drop: () => void;
+}
+
+/**
+ * Spreads the work for large request bodies. To parse and judge one takes up to 50 ms, in which the event loop serves nothing else; a caller who sends many
+ * at once, also one without any right, would stop probes and the requests of all others for seconds. So one of them is worked on at a time, the
+ * callers take turns, and after each the event loop is left to other requests for as long as the work took.
+ */
+export class LongWork {
+  readonly #clock: LongWorkOptions['clock'];
+  readonly #afterWork: (call: () => void) => void;
+  /** By caller; the first caller is next. */
+  readonly #waiting = new Map<string, Waiting[]>();
+  #waitingCount = 0;
+  /** True while a request is worked on, and in the rest after it. */
+  #isBusy = false;
+
+  constructor({ clock, afterWork = (call) => void setImmediate(call) }: LongWorkOptions) {
+    this.#clock = clock;
+    this.#afterWork = afterWork;
+  }
+
+  /** Number of requests that wait. */
+  get waiting(): number {
+    return this.#waitingCount;
+  }
+
+  /**
+   * Resolves when the work for a request may begin. The work is what the caller does then without waiting for anything but promises that are resolved.
+   * @param bytes of the request
+   * @param isOpen whether the client still waits
+   * @throws {HttpError} 429 or 503 if too many requests wait; 400 for a client that has left
+   */
+  async begin(caller: string, bytes: number, isOpen: () => boolean): Promise<void> {
+    if (bytes <= LONG_BYTES) return;
+    if (!this.#isBusy) return this.#work();
+    const ofCaller = this.#waiting.get(caller) ?? [];
+    if (ofCaller.length >= MAX_WAITING_OF_CALLER)
+      throw tooMany(429, `${MAX_WAITING_OF_CALLER} requests of this caller with large bodies wait`);
+    if (this.#waitingCount >= MAX_WAITING) throw tooMany(503, 'too many requests with large bodies wait');
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const drop = (): void => reject(new HttpError(400, 'the client has disconnected'));
+    ofCaller.push({ isOpen, start: resolve, drop });
+    this.#waiting.set(caller, ofCaller);
+    this.#waitingCount += 1;
+    return promise;
+  }
+
+  #work(): void {
+    this.#isBusy = true;
+    const began = this.#clock.monotonic();
+    this.#afterWork(() => {
+      const tookMs = this.#clock.monotonic() - began;
+      this.#clock.schedule(() => this.#next(), Math.min(tookMs, MAX_REST_MS));
+    });
+  }
+
+  #next(): void {
+    for (let next = this.#take(); next !== undefined; next = this.#take()) {
+      if (next.isOpen()) {
+        this.#work();
+        next.start();
+        return;
+      }
+      next.drop();
+    }
+    this.#isBusy = false;
+  }
+
+  /** The oldest request of the next caller, who is the last one afterwards. */
+  #take(): Waiting | undefined {
+    const [first] = this.#waiting;
+    if (first === undefined) return undefined;
+    const [caller, requests] = first;
+    const taken = requests.shift();
+    this.#waiting.delete(caller);
+    if (requests.length > 0) this.#waiting.set(caller, requests);
+    this.#waitingCount -= 1;
+    return taken;
+  }
+}
+
+function tooMany(status: number, what: string): HttpError {
+  return new HttpError(status, `${what}: try again in 5 s`, { headers: { 'retry-after': '5' } });
+}

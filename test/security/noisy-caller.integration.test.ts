@@ -1,0 +1,97 @@
+import { Agent, request } from 'undici';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { FakeEngine } from '../support/fake-engine.ts';
+import { GatewayProcess } from '../support/gateway-process.ts';
+import { WAIT_LIMIT_MS } from '../support/limits.ts';
+
+// A caller without any right sends the largest bodies on many connections. The others are served meanwhile, one after the other with its requests, not behind all of them.
+
+const CONNECTIONS = 64;
+/** Queries and probes that are sent meanwhile, each after the one before. */
+const OTHERS = 20;
+/**
+ * Requests of the noisy caller that may get a response during each of them. A request takes several turns of the event loop, and each turn may work on
+ * one large body. Without turns, all connections were served before it.
+ */
+const MEANWHILE = 12;
+const KB = 1024;
+
+let engine: FakeEngine;
+let gateway: GatewayProcess;
+beforeAll(async () => {
+  engine = new FakeEngine();
+  await engine.listen();
+  engine.serve(['orders_OFFLINE']);
+  const answer = {
+    resultTable: { dataSchema: { columnNames: ['city'], columnDataTypes: ['STRING'] }, rows: [['Oslo']] },
+    exceptions: [],
+    numDocsScanned: 1,
+  };
+  engine.answers.set('POST /query/sql', (_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+  });
+  gateway = await GatewayProcess.start({ controllers: engine.url });
+});
+afterAll(async () => {
+  await gateway?.stop();
+  await engine?.close();
+});
+
+function columns(bytes: number): string {
+  const names: string[] = [];
+  for (let length = 0; length < bytes; length += names.at(-1)?.length ?? 0) names.push(`c${names.length},`);
+  return names.join('');
+}
+
+async function post(path: string, token: string, body: object, dispatcher: Agent): Promise<number> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const answer = await request(gateway.url + path, { method: 'POST', dispatcher, headers, body: JSON.stringify(body) });
+  await answer.body.dump();
+  return answer.statusCode;
+}
+
+const BODIES: Readonly<Record<string, readonly [path: string, body: () => object]>> = {
+  'texts of SQL': ['/query/sql', () => ({ sql: `SELECT ${columns(240 * KB)}1 FROM secret` })],
+  'paginated texts of SQL': ['/query/sql?doPaginate=true', () => ({ sql: `SELECT ${columns(240 * KB)}1 FROM secret` })],
+  'policy documents': [
+    '/api/v1/rbac-manager/policies',
+    () => ({ name: 'large', policyDocument: { version: 'v1', notes: columns(1000 * KB).split(',') } }),
+  ],
+};
+
+it.each(Object.entries(BODIES))('large %s of one caller do not delay the others', async (name, [path, body]) => {
+  const slug = name.replaceAll(' ', '-').toLowerCase();
+  const reader = await gateway.tokenFor(`reader-of-${slug}`, [
+    { effect: 'allow', actions: ['Query'], resources: ['srn2:table#orders'] },
+  ]);
+  const noisy = await gateway.tokenFor(`sender-of-${slug}`, [
+    { effect: 'allow', actions: ['Query'], resources: ['srn2:table#none'] },
+  ]);
+  const agent = new Agent({ connections: CONNECTIONS, headersTimeout: WAIT_LIMIT_MS, bodyTimeout: WAIT_LIMIT_MS });
+  const other = new Agent();
+  const large = body();
+  const statuses: number[] = [];
+  let isOver = false;
+  const load = Array.from({ length: CONNECTIONS }, async () => {
+    while (!isOver) statuses.push(await post(path, noisy.bearerToken, large, agent));
+  });
+  try {
+    await expect.poll(() => statuses.length, { timeout: WAIT_LIMIT_MS }).toBeGreaterThan(CONNECTIONS);
+    const before = statuses.length;
+    for (let query = 0; query < OTHERS; query++) {
+      expect(await post('/query/sql', reader.bearerToken, { sql: 'SELECT city FROM orders' }, other)).toBe(200);
+      const probe = await fetch(`http://127.0.0.1:${gateway.metricsPort}/livez`);
+      expect(probe.status).toBe(200);
+      await probe.body?.cancel();
+    }
+    const served = statuses.length - before;
+    expect(served).toBeLessThan(2 * OTHERS * MEANWHILE);
+  } finally {
+    isOver = true;
+    await Promise.all(load);
+    await agent.destroy();
+    await other.destroy();
+  }
+  // Of the whole load; only those that are rejected for themselves or for too many of them.
+  expect(statuses.filter((status) => ![400, 403, 429].includes(status))).toEqual([]);
+});
