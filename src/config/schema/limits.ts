@@ -24,7 +24,7 @@ export const LIMITS_SETTINGS = {
   }),
   'max-concurrent-calls': integer({
     description:
-      'Concurrent calls per caller that are forwarded to the controller. Further calls wait; with 256 waiting calls they get 429. 0: no limit.',
+      'Concurrent calls per caller that are forwarded to the controller, and as many to RBAC and health. Further calls wait; with 256 waiting calls they get 429. 0: no limit.',
     default: 24,
     minimum: 0,
     maximum: 1_000_000,

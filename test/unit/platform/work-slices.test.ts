@@ -18,3 +18,25 @@ it('lets other work run after each slice, and not before', async () => {
   order.push('119');
   expect(order).toEqual(['4', '9', 'other', '10', '19', 'other', '119']);
 });
+
+it('gives several works different turns of the event loop', async () => {
+  const turns: string[][] = [[]];
+  let isOver = false;
+  const countTurns = (): void => {
+    if (isOver) return;
+    turns.push([]);
+    setImmediate(countTurns);
+  };
+  setImmediate(countTurns);
+  const work = async (name: string): Promise<void> => {
+    const slices = new WorkSlices(1);
+    for (let slice = 0; slice < 3; slice++) {
+      await slices.spend(1);
+      turns.at(-1)?.push(name + slice);
+    }
+  };
+  await Promise.all(['a', 'b', 'c'].map(work));
+  isOver = true;
+  expect(turns.flat()).toEqual(['a0', 'b0', 'c0', 'a1', 'b1', 'c1', 'a2', 'b2', 'c2']);
+  expect(Math.max(...turns.map(({ length }) => length))).toBe(1);
+});

@@ -13,7 +13,7 @@ export interface CallerLimits {
   readonly requestsPerSecond: number;
   /** Concurrent queries. 0 for no limit. */
   readonly concurrentQueries: number;
-  /** Concurrent calls that are forwarded to the controller. 0 for no limit. */
+  /** Concurrent calls that are forwarded to the controller, and as many to RBAC and health. 0 for no limit. */
   readonly concurrentCalls: number;
   /** Milliseconds until the response headers of a query must arrive. 0 for the default of the engine connection. */
   readonly queryTimeoutMs: number;
@@ -215,12 +215,17 @@ export function countRequest(
   onClose(admitted.end);
 }
 
+/** They may be long and large. Not those that other gateways take part in: two gateways that wait for each other's slots would never end. */
+const OWN_CALLS: ReadonlySet<RequestKind> = new Set(['rbac', 'health']);
+
 /** Counts every authenticated request of `app`. Register it on the root, after authentication and before the routes. */
 export function registerLimits(app: FastifyInstance, limits: Limits | undefined): void {
   app.decorateRequest('queryTimeoutMs', undefined);
   app.decorateRequest('maxRows', undefined);
   if (limits === undefined) return;
-  const slots = new CallSlots();
+  // Calls of the gateway itself do not wait for those to a controller that hangs.
+  const controllerSlots = new CallSlots();
+  const ownSlots = new CallSlots('calls to RBAC and health');
   app.addHook('preParsing', async (request: FastifyRequest, reply: FastifyReply) => {
     // Public routes have no principal, despite the type.
     if ((request.principal as Principal | null) === null) return;
@@ -231,7 +236,7 @@ export function registerLimits(app: FastifyInstance, limits: Limits | undefined)
       else reply.raw.once('close', call);
     };
     countRequest(limits, request, kind, onClose);
-    if (kind !== 'controller') return;
-    await slots.begin(request.principal.srn, limits.of(request.principal).concurrentCalls, onClose);
+    const slots = kind === 'controller' ? controllerSlots : OWN_CALLS.has(kind) ? ownSlots : undefined;
+    await slots?.begin(request.principal.srn, limits.of(request.principal).concurrentCalls, onClose);
   });
 }

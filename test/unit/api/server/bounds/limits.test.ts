@@ -4,7 +4,7 @@ import { HttpError } from '../../../../../src/api/server/errors.ts';
 import type { Principal } from '../../../../../src/access/principal.ts';
 import { Limits, parseLimits, type LimitsOptions } from '../../../../../src/api/server/bounds/limits.ts';
 import { listen } from '../../../../../src/api/server/server.ts';
-import { ALICE, TEST_TOKEN, testApp } from '../../../../support/app.ts';
+import { ALICE, TEST_HEADERS, TEST_TOKEN, testApp } from '../../../../support/app.ts';
 import { WAIT_LIMIT_MS } from '../../../../support/limits.ts';
 
 let now = 0;
@@ -84,6 +84,33 @@ describe('a query whose client disconnects during authentication', () => {
     await left.promise;
     checked.resolve();
     expect((await app.inject({ method: 'POST', url: '/timeseries/api' })).statusCode).toBe(200);
+    await app.close();
+  });
+});
+
+describe('concurrent calls', () => {
+  const RBAC = '/api/v1/rbac-manager/roles';
+
+  it('to RBAC and health have the limit of a caller together, those to the controller have theirs', async () => {
+    const running: { url: string; end: (answer: string) => void }[] = [];
+    const app = await testApp({
+      register: async (scope) => {
+        const wait = ({ url }: { readonly url: string }) =>
+          new Promise((resolve) => void running.push({ url, end: resolve }));
+        for (const path of [RBAC, '/*']) scope.get(path, wait);
+      },
+      parts: { callerLimits: limits({ defaults: { concurrentCalls: 2 } }) },
+    });
+    const call = (url: string) => app.inject({ method: 'GET', url, headers: TEST_HEADERS });
+    const calls = [RBAC, '/clusterHealth', RBAC, '/tables', '/schemas', '/tables'].map(call);
+    const expected = [RBAC, '/clusterHealth', '/tables', '/schemas'];
+    await vi.waitFor(() => expect(running.map(({ url }) => url)).toEqual(expected), { timeout: WAIT_LIMIT_MS });
+    running[0]?.end('done');
+    await vi.waitFor(() => expect(running.at(-1)?.url).toBe(RBAC), { timeout: WAIT_LIMIT_MS });
+    running[3]?.end('done');
+    await vi.waitFor(() => expect(running.at(-1)?.url).toBe('/tables'), { timeout: WAIT_LIMIT_MS });
+    for (const { end } of running) end('done');
+    expect((await Promise.all(calls)).map(({ statusCode }) => statusCode)).toEqual(calls.map(() => 200));
     await app.close();
   });
 });
