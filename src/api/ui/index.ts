@@ -83,6 +83,7 @@ export async function ui(app: FastifyInstance, options: UiOptions): Promise<void
     '/ui/session',
     {
       config: { public: true },
+      bodyLimit: 1024,
       schema: {
         operationId: 'endSession',
         tags: ['dashboard'],

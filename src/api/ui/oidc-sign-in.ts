@@ -34,6 +34,8 @@ const MAX_EXCHANGES = 32;
 const MAX_REJECTED = 20;
 const WINDOW_MS = 60_000;
 const MAX_ANSWER_BYTES = 262_144;
+/** More than the fields need. Anyone may call the route, without a credential. */
+const MAX_BODY_BYTES = 16 * 1024;
 
 async function readJson(
   url: string,
@@ -174,6 +176,7 @@ export function registerOidcSignIn(app: FastifyInstance, oidc: OidcSignIn | unde
     '/ui/session/oidc',
     {
       config: { public: true },
+      bodyLimit: MAX_BODY_BYTES,
       schema: {
         operationId: 'openOidcSession',
         tags: ['dashboard'],

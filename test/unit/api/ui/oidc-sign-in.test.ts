@@ -103,6 +103,14 @@ describe('the exchange of an authorization code', () => {
     expect(asked?.authorization).toBe(`Basic ${Buffer.from('olap-warden:p%3Aw').toString('base64')}`);
   });
 
+  it('reads no large body, which a client without a credential could send', async () => {
+    await exchange();
+    asked = undefined;
+    const payload = { code: 'a'.repeat(16 * 1024) };
+    const refused = await app.inject({ method: 'POST', url: '/ui/session/oidc', payload });
+    expect([refused.statusCode, asked]).toEqual([413, undefined]);
+  });
+
   it('opens no session with a token that does not fit into a cookie', async () => {
     answer = { id_token: idToken({ nonce: NONCE, groups: Array.from({ length: 200 }, () => crypto.randomUUID()) }) };
     const refused = await exchange();
