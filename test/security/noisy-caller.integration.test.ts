@@ -71,9 +71,9 @@ it.each(Object.entries(BODIES))('large %s of one caller do not delay the others'
   const other = new Agent();
   const large = body();
   const statuses: number[] = [];
-  let isOver = false;
+  const over = new AbortController();
   const load = Array.from({ length: CONNECTIONS }, async () => {
-    while (!isOver) statuses.push(await post(path, noisy.bearerToken, large, agent));
+    while (!over.signal.aborted) statuses.push(await post(path, noisy.bearerToken, large, agent));
   });
   try {
     await expect.poll(() => statuses.length, { timeout: WAIT_LIMIT_MS }).toBeGreaterThan(CONNECTIONS);
@@ -87,7 +87,7 @@ it.each(Object.entries(BODIES))('large %s of one caller do not delay the others'
     const served = statuses.length - before;
     expect(served).toBeLessThan(2 * OTHERS * MEANWHILE);
   } finally {
-    isOver = true;
+    over.abort();
     await Promise.all(load);
     await agent.destroy();
     await other.destroy();
