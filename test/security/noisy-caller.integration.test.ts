@@ -50,16 +50,38 @@ async function post(path: string, token: string, body: object, dispatcher: Agent
   return answer.statusCode;
 }
 
-const BODIES: Readonly<Record<string, readonly [path: string, body: () => object]>> = {
-  'texts of SQL': ['/query/sql', () => ({ sql: `SELECT ${columns(240 * KB)}1 FROM secret` })],
-  'paginated texts of SQL': ['/query/sql?doPaginate=true', () => ({ sql: `SELECT ${columns(240 * KB)}1 FROM secret` })],
-  'policy documents': [
-    '/api/v1/rbac-manager/policies',
-    () => ({ name: 'large', policyDocument: { version: 'v1', notes: columns(1000 * KB).split(',') } }),
-  ],
+/** A policy of many patterns, each of which is compared with many long names. */
+function simulation(): object {
+  const resources = Array.from({ length: 256 }, (_, i) => `srn2:table#*${'a'.repeat(60)}b${i}*c*`);
+  const statement = { effect: 'allow', actions: ['Query'], resources };
+  return {
+    policyDocumentJson: JSON.stringify({ version: 'v1', statements: [statement] }),
+    subjectTypeToSubject: { 'user-email': 'ada@example.com' },
+    requests: Array.from({ length: 30 }, (_, i) => ({
+      resourceSrn2String: `srn2:table#${'a'.repeat(500)}${i}`,
+      action: 'Query',
+    })),
+  };
+}
+
+interface Load {
+  readonly path: string;
+  readonly body: () => object;
+  /** Sent by the administrator, because others may not; by a caller without any right otherwise. */
+  readonly asAdministrator?: boolean;
+}
+
+const LOADS: Readonly<Record<string, Load>> = {
+  'texts of SQL': { path: '/query/sql', body: () => ({ sql: `SELECT ${columns(240 * KB)}1 FROM secret` }) },
+  'paginated texts of SQL': {
+    path: '/query/sql?doPaginate=true',
+    body: () => ({ sql: `SELECT ${columns(240 * KB)}1 FROM secret` }),
+  },
+  simulations: { path: '/api/v1/rbac-manager/simulate-access', body: simulation, asAdministrator: true },
 };
 
-it.each(Object.entries(BODIES))('large %s of one caller do not delay the others', async (name, [path, body]) => {
+it.each(Object.entries(LOADS))('large %s of one caller do not delay the others', async (name, load) => {
+  const { path, body, asAdministrator } = load;
   const slug = name.replaceAll(' ', '-').toLowerCase();
   const reader = await gateway.tokenFor(`reader-of-${slug}`, [
     { effect: 'allow', actions: ['Query'], resources: ['srn2:table#orders'] },
@@ -67,13 +89,14 @@ it.each(Object.entries(BODIES))('large %s of one caller do not delay the others'
   const noisy = await gateway.tokenFor(`sender-of-${slug}`, [
     { effect: 'allow', actions: ['Query'], resources: ['srn2:table#none'] },
   ]);
+  const token = asAdministrator === true ? gateway.token : noisy.bearerToken;
   const agent = new Agent({ connections: CONNECTIONS, headersTimeout: WAIT_LIMIT_MS, bodyTimeout: WAIT_LIMIT_MS });
   const other = new Agent();
   const large = body();
   const statuses: number[] = [];
   const over = new AbortController();
-  const load = Array.from({ length: CONNECTIONS }, async () => {
-    while (!over.signal.aborted) statuses.push(await post(path, noisy.bearerToken, large, agent));
+  const senders = Array.from({ length: CONNECTIONS }, async () => {
+    while (!over.signal.aborted) statuses.push(await post(path, token, large, agent));
   });
   try {
     await expect.poll(() => statuses.length, { timeout: WAIT_LIMIT_MS }).toBeGreaterThan(CONNECTIONS);
@@ -88,10 +111,10 @@ it.each(Object.entries(BODIES))('large %s of one caller do not delay the others'
     expect(served).toBeLessThan(2 * OTHERS * MEANWHILE);
   } finally {
     over.abort();
-    await Promise.all(load);
+    await Promise.all(senders);
     await agent.destroy();
     await other.destroy();
   }
-  // Of the whole load; only those that are rejected for themselves or for too many of them.
-  expect(statuses.filter((status) => ![400, 403, 429].includes(status))).toEqual([]);
+  // No request failed for another reason than itself or too many of them.
+  expect(statuses.filter((status) => ![asAdministrator === true ? 200 : 400, 429].includes(status))).toEqual([]);
 });
