@@ -14,8 +14,8 @@ export interface Glob {
 /** A text to search for. */
 interface Part {
   readonly text: string;
-  /** For each prefix of `text`: length of its longest border (proper prefix that is also a suffix). */
-  readonly borders: readonly number[];
+  /** For each prefix of `text`: length of its longest border (proper prefix that is also a suffix). Computed by the first search that needs it. */
+  borders: readonly number[] | undefined;
 }
 
 const NONE: readonly Part[] = [];
@@ -31,7 +31,7 @@ export function compileGlob(source: string): Glob {
     .split('*')
     .filter(Boolean);
   if (between.length > 0 || suffix !== '') {
-    const inner = between.length === 0 ? NONE : between.map((text) => ({ text, borders: bordersOf(text) }));
+    const inner = between.length === 0 ? NONE : between.map((text) => ({ text, borders: undefined }));
     return { source, form: 'general', literal, inner, suffix };
   }
   return { source, form: literal === '' ? 'any' : 'prefix', literal, inner: NONE, suffix };
@@ -67,11 +67,16 @@ function generalMatches({ literal, inner, suffix }: Glob, text: string): boolean
  * End of the first occurrence of a part between `from` and `to`; -1 if there is none. Knuth-Morris-Pratt search, because
  * `indexOf` takes quadratic time for texts with few distinct letters.
  */
-function endOfPart({ text: wanted, borders }: Part, text: string, from: number, to: number): number {
+function endOfPart(part: Part, text: string, from: number, to: number): number {
+  const wanted = part.text;
   let matched = 0;
   for (let at = from; at < to; at++) {
     const code = text.charCodeAt(at);
-    while (matched > 0 && wanted.charCodeAt(matched) !== code) matched = borders[matched - 1]!;
+    if (matched > 0 && wanted.charCodeAt(matched) !== code) {
+      const borders = (part.borders ??= bordersOf(wanted));
+      do matched = borders[matched - 1]!;
+      while (matched > 0 && wanted.charCodeAt(matched) !== code);
+    }
     if (wanted.charCodeAt(matched) === code) matched++;
     if (matched === wanted.length) return at + 1;
   }

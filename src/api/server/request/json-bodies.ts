@@ -20,8 +20,13 @@ export function registerJsonBodies(app: FastifyInstance, limits: JsonLimits): vo
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
     // Many clients send `Content-Type` with every request, also with a DELETE, which has no body.
     if (request.method === 'DELETE' && body.length === 0) return undefined;
-    await request.server.longWork.begin(callerOf(request), body.length, () => !request.raw.socket.destroyed);
-    return readJson(request, body, limits);
+    const turn = (): Promise<void> =>
+      request.server.longWork.begin(callerOf(request), body.length, () => !request.raw.socket.destroyed);
+    await turn();
+    const value = readJson(request, body, limits);
+    // What the route does with it is as long again.
+    await turn();
+    return value;
   });
 }
 
