@@ -6,6 +6,7 @@ const LONG_BYTES = 8 * 1024;
 /** Maximum waiting requests of one caller, and of all. Their bodies are in memory. */
 const MAX_WAITING_OF_CALLER = 64;
 const MAX_WAITING = 1024;
+const MAX_WAIT_MS = 10_000;
 const MAX_REST_MS = 100;
 
 export interface LongWorkOptions {
@@ -48,7 +49,7 @@ export class LongWork {
    * Resolves when the work for a request may begin. The work is what the caller does then without waiting for anything but promises that are resolved.
    * @param bytes of the request
    * @param isOpen whether the client still waits
-   * @throws {HttpError} 429 or 503 if too many requests wait; 400 for a client that has left
+   * @throws {HttpError} 429 or 503 if too many requests wait; 503 after ten seconds; 400 for a client that has left
    */
   async begin(caller: string, bytes: number, isOpen: () => boolean): Promise<void> {
     if (bytes <= LONG_BYTES) return;
@@ -59,10 +60,15 @@ export class LongWork {
     if (this.#waitingCount >= MAX_WAITING) throw tooMany(503, 'too many requests with large bodies wait');
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const drop = (): void => reject(new HttpError(400, 'the client has disconnected'));
-    ofCaller.push({ isOpen, start: resolve, drop });
+    const request = { isOpen, start: resolve, drop };
+    ofCaller.push(request);
     this.#waiting.set(caller, ofCaller);
     this.#waitingCount += 1;
-    return promise;
+    const cancel = this.#clock.schedule(() => {
+      this.#remove(caller, request);
+      reject(tooMany(503, `the request waited for ${MAX_WAIT_MS / 1000} s behind others with large bodies`));
+    }, MAX_WAIT_MS);
+    return promise.finally(cancel);
   }
 
   #work(): void {
@@ -91,11 +97,18 @@ export class LongWork {
     const [first] = this.#waiting;
     if (first === undefined) return undefined;
     const [caller, requests] = first;
-    const taken = requests.shift();
+    const [taken] = requests;
     this.#waiting.delete(caller);
-    if (requests.length > 0) this.#waiting.set(caller, requests);
-    this.#waitingCount -= 1;
+    this.#waiting.set(caller, requests);
+    if (taken !== undefined) this.#remove(caller, taken);
     return taken;
+  }
+
+  #remove(caller: string, request: Waiting): void {
+    const requests = this.#waiting.get(caller) ?? [];
+    requests.splice(requests.indexOf(request), 1);
+    if (requests.length === 0) this.#waiting.delete(caller);
+    this.#waitingCount -= 1;
   }
 }
 

@@ -100,6 +100,22 @@ describe('the work for large bodies', () => {
     expect(log).toEqual(['a', 'b: the client has disconnected', 'c']);
   });
 
+  it('lets no request wait for more than ten seconds', async () => {
+    void send('a', 20_000);
+    void send('b');
+    void send('c');
+    await rest(9_999);
+    expect(log).toEqual(['a']);
+    await rest(1);
+    const late = 'the request waited for 10 s behind others with large bodies: try again in 5 s';
+    expect(log).toEqual(['a', `b: ${late}`, `c: ${late}`]);
+    expect(work.waiting).toBe(0);
+    await endTurn();
+    await rest(100);
+    await send('d');
+    expect(log.at(-1)).toBe('d');
+  });
+
   it('lets 64 requests of a caller wait', async () => {
     void send('other');
     for (let request = 0; request < 64; request++) void send('a');
