@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { settle } from '../../../support/fake-clock.ts';
 import type { CursorBrokers, CursorRecord } from '../../../../src/results/cursors/brokers.ts';
 import { cursorStore } from '../../../../src/results/cursors/store.ts';
 import { damaged, QueryError } from '../../../../src/results/errors.ts';
@@ -64,7 +65,10 @@ describe('a store with results that the engine keeps', () => {
       capacityBytes: 7,
       compression: 'zstd',
       link: async (id) => ({ url: `signed:${id}`, expirationTimeMs: 1 }),
-      tidy: async () => void calls.push('tidy'),
+      tidy: async () => {
+        await settle();
+        calls.push('tidy');
+      },
     };
     const store = storeOf(all);
     expect(store).toMatchObject({ local: true, notes: 'notes', capacityBytes: 7, compression: 'zstd' });

@@ -1,5 +1,6 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +14,7 @@ import { createGatewayClient, type GatewayClient } from '../../../../src/results
 import type { GatewayAddress } from '../../../../src/results/peers/peers.ts';
 import { RENEWAL_GRACE_MS } from '../../../../src/results/retention/retention.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
+import { Pki } from '../../../support/kubernetes/pki.ts';
 import { freePorts } from '../../../support/kubernetes/processes.ts';
 import { WAIT_LIMIT_MS } from '../../../support/limits.ts';
 
@@ -116,6 +118,32 @@ describe('a deletion', () => {
     gateway.accepts = 'Bearer another';
     await expect(remove()).rejects.toThrow(`deleting \`${OLD}\`: status 401`);
   });
+});
+
+it('a gateway with TLS is trusted with the certificate of the settings', async () => {
+  const pki = new Pki(folder);
+  await pki.createAuthority();
+  await pki.issue('gateway', [['CN', 'gateway']], 'subjectAltName=IP:127.0.0.1');
+  const [key, cert, ca] = await Promise.all(
+    ['gateway.key', 'gateway.crt', 'ca.crt'].map((file) => readFile(pki.path(file), 'utf8')),
+  );
+  const server = createTlsServer({ key, cert }, (_request, response) => {
+    response.end(JSON.stringify({ resultMetadataList: LISTING }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = { host: '127.0.0.1', port: (server.address() as AddressInfo).port };
+  const [trusting, other] = [{ ca: ca! }, {}].map((options) =>
+    createGatewayClient({ scheme: 'https', ...options, credential: () => undefined }),
+  ) as [GatewayClient, GatewayClient];
+  try {
+    const signal = AbortSignal.timeout(WAIT_LIMIT_MS);
+    expect(await trusting.list(address, signal)).toEqual(LISTING);
+    await expect(other.list(address, signal)).rejects.toMatchObject({ code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' });
+  } finally {
+    await Promise.all([trusting.close(), other.close()]);
+    server.closeAllConnections();
+    server.close();
+  }
 });
 
 describe('the cleaner', () => {

@@ -6,7 +6,10 @@ const SELF = { id: 'gw-0', host: '10.0.0.1', port: 8080 };
 const idOf = (gateway: string): string => newRequestId(gateway, (bytes) => new Uint8Array(bytes));
 
 describe('the directory of gateways', () => {
-  function setup(ids: Record<string, string> = { '10.0.0.2': 'gw-1', '10.0.0.3': 'gw-2' }) {
+  function setup(
+    ids: Record<string, string | undefined> = { '10.0.0.2': 'gw-1', '10.0.0.3': 'gw-2' },
+    refreshMs?: number,
+  ) {
     const state = { now: 0, lookups: 0, hosts: ['10.0.0.1', ...Object.keys(ids)], problems: [] as string[] };
     const directory = new PeerDirectory({
       self: SELF,
@@ -16,6 +19,7 @@ describe('the directory of gateways', () => {
       },
       identify: async ({ host }) => ids[host],
       clock: { monotonic: () => state.now },
+      ...(refreshMs !== undefined && { refreshMs }),
       onProblem: (message) => state.problems.push(message),
     });
     return { directory, state };
@@ -93,6 +97,69 @@ describe('the directory of gateways', () => {
     expect(await directory.route(idOf('gw-1'), {})).toMatchObject({ kind: 'peer' });
     await directory.refresh();
     expect(await directory.route(idOf('gw-1'), {})).toEqual({ kind: 'absent' });
+  });
+
+  it('looks the gateways up again after ten seconds, also where the gateway is known', async () => {
+    const { directory, state } = setup();
+    await directory.route(idOf('gw-1'), {});
+    state.now = 9_999;
+    await directory.route(idOf('gw-1'), {});
+    expect(state.lookups).toBe(1);
+    state.now = 10_000;
+    await directory.route(idOf('gw-1'), {});
+    expect(state.lookups).toBe(2);
+  });
+
+  it.each([
+    [undefined, 10_000],
+    [500, 500],
+  ])('has the present gateways, as of at most the interval (%j: %i ms) before', async (refreshMs, interval) => {
+    const { directory, state } = setup({ '10.0.0.2': 'gw-1' }, refreshMs);
+    const gateways = [{ host: '10.0.0.2', port: 8080, id: 'gw-1' }];
+    expect(directory.peers).toEqual([]);
+    expect(await directory.current()).toEqual(gateways);
+    state.hosts = [];
+    state.now = interval - 1;
+    expect(await directory.current()).toEqual(gateways);
+    expect([directory.peers, state.lookups]).toEqual([gateways, 1]);
+    state.now = interval;
+    expect(await directory.current()).toEqual([]);
+    state.now = 2 * interval - 1;
+    await directory.current();
+    await directory.route(idOf('gone'), {});
+    expect(state.lookups).toBe(2);
+    state.now = 2 * interval;
+    await directory.route(idOf('gone'), {});
+    expect(state.lookups).toBe(3);
+  });
+
+  it('asks concurrent callers to share a look-up', async () => {
+    const { directory, state } = setup();
+    await Promise.all([directory.refresh(), directory.refresh(), directory.current()]);
+    expect(state.lookups).toBe(1);
+    await directory.refresh();
+    expect(state.lookups).toBe(2);
+  });
+
+  it('has at most 64 of them, and says that there are more', async () => {
+    const ids = Object.fromEntries(Array.from({ length: 65 }, (_, at) => [`10.0.1.${at}`, `gw-${at + 1}`]));
+    const { directory, state } = setup(ids);
+    state.hosts.pop();
+    expect(await directory.current()).toHaveLength(64);
+    expect(state.problems).toEqual([]);
+    state.hosts.push('10.0.1.64');
+    await directory.refresh();
+    expect(directory.peers.map(({ id }) => id)).toEqual(Array.from({ length: 64 }, (_, at) => `gw-${at + 1}`));
+    expect(state.problems).toEqual(['found 65 gateways; only the first 64 are used']);
+  });
+
+  it('has neither this gateway, whatever its address, nor an id of those that report none', async () => {
+    const { directory } = setup({ '10.0.0.2': 'gw-0', '10.0.0.3': undefined, '10.0.0.4': 'gw-3' });
+    expect(await directory.current()).toEqual([
+      { host: '10.0.0.3', port: 8080, id: undefined },
+      { host: '10.0.0.4', port: 8080, id: 'gw-3' },
+    ]);
+    expect(await directory.route(idOf('gone'), {})).toEqual({ kind: 'absent' });
   });
 
   it('keeps the known gateways when the look-up fails', async () => {

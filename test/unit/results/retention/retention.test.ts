@@ -45,6 +45,11 @@ describe('the selection of results for the quota', () => {
     expect(names(chooseForDeletion(results, QUOTA, NOW))).toEqual(['old:expired', 'older:expired', 'large:quota']);
   });
 
+  it('has a result that expires now once, however large it is', () => {
+    const results = [stored('old', 30, NOW), stored('a', 26), stored('b', 25), stored('c', 19)];
+    expect(names(chooseForDeletion(results, QUOTA, NOW))).toEqual(['old:expired', 'a:quota']);
+  });
+
   it('stops exactly at the target', () => {
     const results = [stored('a', 35), stored('b', 30), stored('c', 30)];
     expect(names(chooseForDeletion(results, QUOTA, NOW))).toEqual(['a:quota']);
@@ -62,12 +67,14 @@ describe('the retention', () => {
   let retention: Retention;
   let quota: StorageCleanerSettings;
   let maxExpirationMs: number;
+  let notices: string[];
   let seed = 0;
   const signal = AbortSignal.timeout(WAIT_LIMIT_MS);
 
   beforeEach(() => {
     store = new MemoryStore({ maxBytes: 64 * MB });
     reading = new Set();
+    notices = [];
     maxExpirationMs = 0;
     quota = { enabled: true, maxStorageMb: 1, criticalPercent: 90, targetPercent: 60 };
     retention = retentionOver(store);
@@ -82,7 +89,7 @@ describe('the retention', () => {
       metrics: prometheusQueryMetrics((registry = new Registry())),
       deletesExpired,
       isBeingRead: (requestId) => reading.has(requestId),
-      onNotice: () => undefined,
+      onNotice: (message) => notices.push(message),
     });
   }
 
@@ -111,6 +118,29 @@ describe('the retention', () => {
     expect(text).toContain('olap_warden_pagination_deletions_total{reason="quota"} 1');
     expect(text).toContain('olap_warden_pagination_stored_results 1');
     expect(text).toContain(`olap_warden_pagination_stored_bytes ${outcome.after}`);
+  });
+
+  it('reports deletions for the quota, and not those of expired results', async () => {
+    const [large, old] = [await put(20_000), await put(12_000, { expirationTimeMs: NOW })];
+    quota = { ...quota, targetPercent: 0 };
+    const { before, deleted } = await retention.run(signal);
+    expect(deleted).toEqual([old, large]);
+    expect(notices).toHaveLength(1);
+    const [, bytes] = /^deleted the stored result .* \((\d+) bytes\) to stay within the quota$/.exec(notices[0]!) ?? [];
+    expect(notices[0]).toContain(large);
+    expect(Number(bytes)).toBeGreaterThan(before / 2);
+    const text = await registry.metrics();
+    expect(text).toContain('olap_warden_pagination_deletions_total{reason="expired"} 1');
+    expect(text).toContain('olap_warden_pagination_deletions_total{reason="quota"} 1');
+  });
+
+  it('does not count a result that another process has deleted meanwhile', async () => {
+    const large = await put(30_000);
+    store.delete = async () => false;
+    const { before, after, deleted } = await retention.run(signal);
+    expect([deleted, after, notices]).toEqual([[], before, []]);
+    expect(await registry.metrics()).not.toContain('deletions_total{');
+    expect(await has(large)).toBe(true);
   });
 
   it('does not delete a result that is being read', async () => {
