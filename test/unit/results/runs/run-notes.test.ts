@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { holderTag, newRequestId } from '../../../../src/results/request-id.ts';
-import type { ResultNotes } from '../../../../src/results/notes.ts';
 import { RunNotes } from '../../../../src/results/runs/run-notes.ts';
 import { noteToJson, type RunStatus } from '../../../../src/results/runs/status.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
+import { RecordedNotes } from './recorded-notes.ts';
 
 const GATEWAY = 'gw-1';
 const signal = new AbortController().signal;
@@ -11,49 +11,11 @@ const idOf = (gateway: string, byte = 1): string => newRequestId(gateway, (bytes
 const ID = idOf(GATEWAY);
 const ALIVE_ID = `${holderTag(GATEWAY)}-${'0'.repeat(30)}`;
 
-/** Notes in memory that record their calls, and wait for the test where it wants. */
-class Notes implements ResultNotes {
-  readonly kept = new Map<string, string>();
-  readonly calls: string[] = [];
-  /** Calls that have begun and not ended. */
-  running = 0;
-  maxRunning = 0;
-  /** Of a call by its name. */
-  wait: (call: string) => Promise<void> | undefined = () => undefined;
-
-  put(requestId: string, kind: string, text: string): Promise<void> {
-    return this.#call(`put ${requestId}.${kind}`, () => void this.kept.set(`${requestId}.${kind}`, text));
-  }
-
-  get(requestId: string, kind: string): Promise<string | undefined> {
-    return this.#call(`get ${requestId}.${kind}`, () => this.kept.get(`${requestId}.${kind}`));
-  }
-
-  delete(requestId: string, kind: string): Promise<void> {
-    return this.#call(`delete ${requestId}.${kind}`, () => void this.kept.delete(`${requestId}.${kind}`));
-  }
-
-  async *list(kind: string): AsyncIterable<string> {
-    for (const name of this.kept.keys()) if (name.endsWith(`.${kind}`)) yield name.slice(0, name.indexOf('.'));
-  }
-
-  async #call<T>(name: string, call: () => T): Promise<T> {
-    this.calls.push(name);
-    this.maxRunning = Math.max(this.maxRunning, ++this.running);
-    try {
-      await (this.wait(name) ?? Promise.resolve());
-      return call();
-    } finally {
-      this.running--;
-    }
-  }
-}
-
 let clock: FakeClock;
-let notes: Notes;
+let notes: RecordedNotes;
 beforeEach(() => {
   clock = new FakeClock();
-  notes = new Notes();
+  notes = new RecordedNotes();
 });
 
 const of = (gatewayId = 'gw-0', { local = false, instance = 'a' } = {}): RunNotes =>

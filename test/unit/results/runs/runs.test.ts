@@ -2,10 +2,9 @@ import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { tableNameOf } from '../../../../src/pinot/table-name.ts';
 import { holderTag, newRequestId } from '../../../../src/results/request-id.ts';
 import { queriesOf } from '../../../../src/results/runs/listing.ts';
-import type { AsyncQuery, RunEnd, RunHandle } from '../../../../src/results/runs/run.ts';
+import type { RunEnd } from '../../../../src/results/runs/run.ts';
 import { RunNotes } from '../../../../src/results/runs/run-notes.ts';
 import { BEAT_MS, QueryRuns } from '../../../../src/results/runs/runs.ts';
 import type { ResultStore } from '../../../../src/results/result-store.ts';
@@ -17,51 +16,10 @@ import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { until } from '../../../support/until.ts';
 import { answerText, responseOf, rowTexts, submission } from '../answers.ts';
 import { MemoryBucket } from '../stores/object/memory-bucket.ts';
+import { HeldQuery, OWNER } from './held-query.ts';
 
-const OWNER = 'srn2:user#alice@example.com';
 const SIGNAL = new AbortController().signal;
 const HOUR_MS = 3_600_000;
-
-/** A query that the test ends. It ends by itself when it is aborted. */
-class HeldQuery implements AsyncQuery {
-  readonly owner: string;
-  readonly sql = 'SELECT 1';
-  readonly tables = [tableNameOf('orders')];
-  readonly heldBytes = 8;
-  readonly cancelled: string[] = [];
-  ended = 0;
-  allowed = true;
-  run: RunHandle | undefined;
-  readonly #end = Promise.withResolvers<RunEnd>();
-
-  constructor(owner = OWNER) {
-    this.owner = owner;
-  }
-
-  isAllowed(): boolean {
-    return this.allowed;
-  }
-
-  execute(run: RunHandle): Promise<RunEnd> {
-    this.run = run;
-    run.signal.addEventListener('abort', () =>
-      this.#end.resolve({ kind: 'failed', status: 499, message: 'the client disconnected' }),
-    );
-    return this.#end.promise;
-  }
-
-  end(end: RunEnd): void {
-    this.#end.resolve(end);
-  }
-
-  async cancelAtEngine(requestId: string): Promise<void> {
-    this.cancelled.push(requestId);
-  }
-
-  onEnd(): void {
-    this.ended++;
-  }
-}
 
 describe('asynchronous queries of gateways', () => {
   let clock: FakeClock;
