@@ -269,7 +269,13 @@ export class QueryRuns {
       return;
     }
     this.#aliveSince = this.#notes.beAlive();
-    await this.#aliveSince;
+    try {
+      await this.#aliveSince;
+    } catch (error) {
+      // The next submission tries again: the store may work by then.
+      this.#aliveSince = undefined;
+      throw error;
+    }
     for (const run of this.#active.values()) if (run.isStarted) this.#save(run.status);
   }
 

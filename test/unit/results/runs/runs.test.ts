@@ -303,6 +303,16 @@ describe('asynchronous queries of gateways', () => {
     await runs.submit(new HeldQuery());
   });
 
+  it('are accepted as soon as the store works again, although the last sign of life failed', async () => {
+    const runs = runsOf(shared('gateway-0'), 'gateway-0', 'a');
+    await runs.submit(new HeldQuery());
+    bucket.failing.set('put', 'the bucket is closed');
+    await clock.advance(BEAT_MS);
+    expect(problems).toEqual(['failed to update the states of asynchronous queries: the store does not answer']);
+    bucket.failing.clear();
+    expect(await runs.submit(new HeldQuery())).toMatchObject({ state: 'running' });
+  });
+
   it('keep at most 100 failures of a caller, and those of others', async () => {
     const runs = runsOf(shared('gateway-0'), 'gateway-0', 'a');
     const fail = async (owner: string): Promise<string> => {
