@@ -86,7 +86,6 @@ describe('an asynchronous query', () => {
     clock.jump(500);
     result.resolve(STORED);
     await done;
-    await run.ended;
     expect(run.status).toEqual({
       ...IDS,
       owner: 'ann',
@@ -100,6 +99,7 @@ describe('an asynchronous query', () => {
       expirationTimeMs: 9000,
     });
     expect([ends, cancelled, clock.timers]).toEqual([1, [], 0]);
+    await run.ended;
   });
 
   it('has a millisecond where it is started at its end', () => {
