@@ -28,6 +28,25 @@ it.each(['[1] [2]', '[1]\n[2]', '[1];[2]'])('rows without a comma between them a
   await expect(lines(text, 1000)).rejects.toThrow();
 });
 
+it('line breaks are spaces wherever a piece begins', async () => {
+  const pieces = ['\n[1,\r', '\r2,\n\n3]\n', '\n,\n[\r4]\n'];
+  async function* rows(): AsyncIterable<Uint8Array> {
+    for (const piece of pieces) yield Buffer.from(piece);
+  }
+  const found: string[] = [];
+  for await (const piece of jsonLines(rows())) found.push(piece.toString());
+  expect(found).toEqual([' [1, ', ' 2,  3] ', ' \n [ 4] ']);
+});
+
+it('the bytes of the store stay as they are', async () => {
+  const stored = Buffer.from('[1],\n[2]');
+  async function* rows(): AsyncIterable<Uint8Array> {
+    yield stored;
+  }
+  for await (const line of jsonLines(rows())) expect(line.toString()).toBe('[1]\n [2]');
+  expect(stored.toString()).toBe('[1],\n[2]');
+});
+
 describe('white space between rows', () => {
   const BLOCK = 64 * 1024;
 
@@ -43,6 +62,24 @@ describe('white space between rows', () => {
     const spaces = (count: number): string => `[1],${' '.repeat(count)}[2]`;
     expect(await lines(spaces(MAX_SPACE_BYTES), BLOCK)).toContain('\n');
     await expect(lines(spaces(MAX_SPACE_BYTES + 2 * BLOCK), BLOCK)).rejects.toMatchObject({ code: 'damaged' });
+  });
+
+  it('may have as many bytes as are held back, not more', async () => {
+    const rows = (pieces: readonly string[]): Promise<string> => {
+      async function* bytes(): AsyncIterable<Uint8Array> {
+        for (const piece of pieces) yield Buffer.from(piece);
+      }
+      return (async () => {
+        let all = '';
+        for await (const piece of jsonLines(bytes())) all += piece.toString();
+        return all;
+      })();
+    };
+    const block = ' '.repeat(MAX_SPACE_BYTES / 2);
+    expect((await rows(['[1],', block, block, '[2]'])) === `[1]\n${block}${block}[2]`).toBe(true);
+    const found = await rows(['[1]', block, '  ,', block, block, '[2]']);
+    expect(found === `[1]${block}  \n${block}${block}[2]`).toBe(true);
+    await expect(rows(['[1],', block, block, ' ', '[2]'])).rejects.toMatchObject({ code: 'damaged' });
   });
 
   it('is not confused with that in a text', async () => {
