@@ -1,0 +1,157 @@
+import { crc32, zstdDecompressSync } from 'node:zlib';
+import { type FileMetaData, parquetMetadata } from 'hyparquet';
+import { describe, expect, it } from 'vitest';
+import { pageHeader } from '../../../../src/results/export/parquet/metadata.ts';
+import { parquetStream } from '../../../../src/results/export/parquet/parquet.ts';
+
+const MIB = 1024 * 1024;
+const ZSTD_MAGIC = Buffer.of(0x28, 0xb5, 0x2f, 0xfd);
+const LENGTH_AND_MAGIC_BYTES = 8;
+
+interface Written {
+  readonly bytes: Buffer;
+  readonly metadata: FileMetaData;
+}
+
+async function written(types: readonly string[], pieces: Iterable<Uint8Array | string>): Promise<Written> {
+  const rows = (async function* () {
+    for (const piece of pieces) yield Buffer.from(piece);
+  })();
+  const parts: Uint8Array[] = [];
+  const columns = { columnNames: types.map((_, i) => `c${i}`), columnDataTypes: types };
+  for await (const part of parquetStream(columns, rows)) parts.push(part);
+  const bytes = Buffer.concat(parts);
+  return { bytes, metadata: parquetMetadata(new Uint8Array(bytes).buffer) };
+}
+
+/** The chunks of all row groups, in order. */
+function chunksOf({ metadata }: Written): { readonly offset: number; readonly bytes: number }[] {
+  return metadata.row_groups.flatMap(({ columns }) =>
+    columns.map(({ meta_data: data }) => ({
+      offset: Number(data?.data_page_offset),
+      bytes: Number(data?.total_compressed_size),
+    })),
+  );
+}
+
+/** Every byte between the first four ones and the metadata belongs to one chunk. */
+function expectAdjacent(file: Written): void {
+  const chunks = chunksOf(file);
+  let at = 4;
+  for (const { offset, bytes } of chunks) {
+    expect(offset).toBe(at);
+    expect(bytes).toBeGreaterThan(0);
+    at += bytes;
+  }
+  const length = file.bytes.readUInt32LE(file.bytes.length - LENGTH_AND_MAGIC_BYTES);
+  expect(at).toBe(file.bytes.length - LENGTH_AND_MAGIC_BYTES - length);
+}
+
+describe('the metadata of a Parquet file', () => {
+  it('has the sizes and places of pages, with their headers', async () => {
+    const file = await written(
+      ['INT', 'STRING', 'LONG_ARRAY'],
+      ['[1,"a",[1,2]],[null,"b",[]]', '[3,"c",[4]],[5,null,null]'],
+    );
+    expectAdjacent(file);
+    const [group] = file.metadata.row_groups;
+    expect([file.metadata.num_rows, group?.num_rows]).toEqual([4n, 4n]);
+    expect(group?.columns.map(({ meta_data: data }) => data?.num_values)).toEqual([4n, 4n, 5n]);
+    let uncompressed = 0;
+    for (const { file_offset: offset, meta_data: data } of group?.columns ?? []) {
+      const from = Number(data?.data_page_offset);
+      expect(Number(offset)).toBe(from);
+      const page = file.bytes.subarray(from, from + Number(data?.total_compressed_size));
+      const headerBytes = page.indexOf(ZSTD_MAGIC);
+      const compressed = page.subarray(headerBytes);
+      const body = zstdDecompressSync(compressed);
+      expect(Number(data?.total_uncompressed_size)).toBe(headerBytes + body.length);
+      uncompressed += headerBytes + body.length;
+      const header = pageHeader({
+        numValues: Number(data?.num_values),
+        uncompressedBytes: body.length,
+        compressedBytes: compressed.length,
+        crc: crc32(compressed),
+      });
+      expect(page.subarray(0, headerBytes)).toEqual(header);
+    }
+    expect(Number(group?.total_byte_size)).toBe(uncompressed);
+  });
+
+  it('has the pages of several batches in one chunk', async () => {
+    const row = (value: number): string => `${`[${value}]`.padEnd(1023)},`;
+    const file = await written(['INT'], [row(1).repeat(1500), row(2).repeat(1000)]);
+    expectAdjacent(file);
+    const [chunk] = file.metadata.row_groups.map(({ columns }) => columns[0]?.meta_data);
+    expect(file.metadata.row_groups.length).toBe(1);
+    expect(chunk?.num_values).toBe(2500n);
+    // The values, and level and header of three pages.
+    expect(Number(chunk?.total_uncompressed_size)).toBeGreaterThan(4 * 2500);
+    expect(Number(chunk?.total_uncompressed_size)).toBeLessThan(4 * 2500 + 3 * 50);
+  });
+
+  it('has no row group without rows', async () => {
+    const file = await written(['INT'], []);
+    expect(file.metadata.row_groups).toEqual([]);
+    expect(file.metadata.num_rows).toBe(0n);
+    expectAdjacent(file);
+  });
+});
+
+describe('a row group', () => {
+  /** A row that is a batch of its own. */
+  const row = (value: string): Buffer => Buffer.from(`${`["${value}"]`.padEnd(MIB - 1)},`);
+  const rowsOf = ({ metadata }: Written): number[] => metadata.row_groups.map(({ num_rows }) => Number(num_rows));
+
+  /** A row whose page, with its header, has so many bytes. @param make a row with a value of `length` bytes */
+  async function rowWithPage(
+    type: string,
+    pageBytes: number,
+    make: (length: number, seed: number) => Buffer,
+  ): Promise<Buffer> {
+    const sizeOf = async (bytes: Buffer): Promise<number> => {
+      const { total_byte_size: raw, columns } = (await written([type], [bytes])).metadata.row_groups[0]!;
+      return Number(type === 'BYTES' ? columns[0]!.meta_data!.total_compressed_size : raw);
+    };
+    // The size of the header depends on the checksum, in rare cases.
+    for (let seed = 1; seed < 9; seed++) {
+      const size = await sizeOf(make(pageBytes - 100, seed));
+      const found = make(2 * pageBytes - 100 - size, seed);
+      if ((await sizeOf(found)) === pageBytes) return found;
+    }
+    throw new Error('no page has the size');
+  }
+
+  it.each([
+    [MIB, [64, 2]],
+    [MIB - 1, [65, 1]],
+  ])('ends at 64 MiB of pages of %i bytes', async (pageBytes, groups) => {
+    const bytes = await rowWithPage('STRING', pageBytes, (length, seed) => row(String(seed).repeat(length)));
+    const file = await written(['STRING'], Array<Buffer>(66).fill(bytes));
+    expect(rowsOf(file)).toEqual(groups);
+    expect(file.metadata.row_groups.map(({ total_byte_size: size }) => Number(size))).toEqual(
+      groups.map((rows) => rows * pageBytes),
+    );
+    expect(file.metadata.num_rows).toBe(66n);
+    expectAdjacent(file);
+  });
+
+  it.each([
+    [MIB / 2, [8, 8, 2]],
+    [MIB / 2 - 1, [9, 9]],
+  ])('ends at 4 MiB of compressed pages of %i bytes', async (pageBytes, groups) => {
+    const bytes = await rowWithPage('BYTES', pageBytes, (length, seed) => {
+      // Bytes in which no part is repeated.
+      let state = seed;
+      const words = Uint32Array.from({ length: MIB / 8 }, () => {
+        state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+        return Math.imul(state ^ (state >>> 15), 0x2c1b_3c6d);
+      });
+      return row(Buffer.from(words.buffer, 0, length).toString('hex'));
+    });
+    const file = await written(['BYTES'], Array<Buffer>(18).fill(bytes));
+    expect(rowsOf(file)).toEqual(groups);
+    expect(chunksOf(file).map(({ bytes: size }) => size)).toEqual(groups.map((rows) => rows * pageBytes));
+    expectAdjacent(file);
+  });
+});
