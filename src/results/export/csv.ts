@@ -21,9 +21,6 @@ const NEEDS_QUOTES = /[",\r\n]/;
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
-/** Bytes that a value of the usual forms may grow by: two quotes. */
-const ROOM = 4;
-
 /** Rows in CSV. */
 export interface CsvRows {
   readonly bytes: Uint8Array;
@@ -170,7 +167,7 @@ class Converter {
   }
 
   #reserve(more: number): void {
-    if (this.#length + more + ROOM <= this.#out.length) return;
+    if (this.#length + more <= this.#out.length) return;
     const larger = Buffer.allocUnsafeSlow(2 * this.#out.length + more);
     this.#out.copy(larger, 0, 0, this.#length);
     this.#out = larger;
