@@ -112,13 +112,13 @@ export class Slot {
     return length;
   }
 
+  /** Value `i` is null. A list that is null is written by the kernel only. */
   setNull(i: number): void {
     const { bytes } = this.#memory;
     const at = this.validity + (i >> 3);
     bytes[at] = (bytes[at] as number) & ~(1 << (i & 7));
     this.#set('nullCount', this.nullCount + 1);
-    if (this.kind === 'list') this.setOffset(i + 1, this.items?.length ?? 0);
-    else if (this.kind === 'text' || this.kind === 'bytes') this.setOffset(i + 1, this.used);
+    if (this.kind === 'text' || this.kind === 'bytes') this.setOffset(i + 1, this.used);
     else if (this.kind !== 'boolean') {
       const width = BITS[this.kind] / 8;
       bytes.fill(0, this.values + i * width, this.values + (i + 1) * width);
