@@ -45,6 +45,21 @@ function values(from: Table, column: number): unknown[] {
   return [...(from.getChildAt(column) ?? [])].map(plain);
 }
 
+it.each([[[]], [['[1],[2]']], [['[1],', '[2]']]])(
+  'a stream of %j ends with its end marker, which is there once',
+  async (pieces) => {
+    async function* rows(): AsyncIterable<Uint8Array> {
+      for (const piece of pieces) yield Buffer.from(piece);
+    }
+    const parts: Uint8Array[] = [];
+    for await (const part of arrowStream({ columnNames: ['a'], columnDataTypes: ['LONG'] }, rows())) parts.push(part);
+    const end = Buffer.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
+    const stream = Buffer.concat(parts);
+    expect(Buffer.from(parts.at(-1)!)).toEqual(end);
+    expect(stream.indexOf(end)).toBe(stream.length - end.length);
+  },
+);
+
 describe('texts in Arrow', () => {
   it('are those of the rows, also nulls, empty texts and characters of several bytes', async () => {
     const rows = TEXTS.map((text) => JSON.stringify([text]));
