@@ -18,7 +18,7 @@ describe.runIf(process.platform === 'linux')('the open files of a store', () => 
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'olap-warden-open-'));
-    now = 0;
+    now = 5000;
     files = new OpenFiles(new BufferPool(), { monotonic: () => now });
   });
   afterEach(async () => {
@@ -51,6 +51,15 @@ describe.runIf(process.platform === 'linux')('the open files of a store', () => 
     expect(idle.filter(isOpen)).toHaveLength(MAX_IDLE);
     expect([isOpen(used), files.acquire('idle-0'), files.acquire('idle-1')]).toEqual([true, undefined, undefined]);
     expect(files.acquire('idle-2')).toBe(idle[2]);
+  });
+
+  it('does not count a file that is used again as idle', async () => {
+    const used = await add('used');
+    await files.release(used);
+    expect(files.acquire('used')).toBe(used);
+    for (let i = 0; i < MAX_IDLE; i++) await files.release(await add(`idle-${i}`));
+    expect(files.acquire('idle-0')).toBeDefined();
+    expect(files.acquire('used')).toBe(used);
   });
 
   it('closes a forgotten file after its last user', async () => {

@@ -31,6 +31,7 @@ describe('the read-ahead block of a file', () => {
     expect(ahead.find(99, 200)).toBeUndefined();
     expect(ahead.find(200, 101 + 256 * 1024)).toBeUndefined();
     expect(block.bytes[7]).toBe(107);
+    expect(block.buffer.length).toBe(256 * 1024);
     await ahead.load({ from: END - 10, to: END }, END, read);
     expect(reads.at(-1)).toEqual([END - 10, END]);
   });
@@ -67,6 +68,16 @@ describe('the read-ahead block of a file', () => {
     // The next page of the same reader.
     await ahead.load({ from: 100_010, to: 100_020 }, END, read);
     expect(reads.at(-1)).toEqual([100_010, 100_010 + 256 * 1024]);
+  });
+
+  it('contains the bytes after a larger page at the same place', async () => {
+    await ahead.load({ from: 0, to: 10 }, END, read);
+    await ahead.load({ from: 500_000, to: 500_010 }, END, read);
+    await ahead.load({ from: 500_000, to: 500_500 }, END, read);
+    expect(reads.slice(1)).toEqual([
+      [500_000, 500_010],
+      [500_000, 500_000 + 256 * 1024],
+    ]);
   });
 
   it('contains the bytes after a page also where another reader used the block before', async () => {
