@@ -136,5 +136,22 @@ describe('a bucket that responds', () => {
   it('keeps its own errors', async () => {
     bucket.failing.set('get', 'AccessDenied');
     await expect(client.get('a.rows', none)).rejects.toMatchObject({ cause: { name: 'AccessDenied' } });
+    const error = new TypeError('x');
+    bucket.get = async () => {
+      throw error;
+    };
+    await expect(client.get('a.rows', none)).rejects.toBe(error);
+  });
+
+  it('has not responded in time where the caller has a time-out', async () => {
+    bucket.size = () => new Promise(() => undefined);
+    const caller = new AbortController();
+    const outcome = client.size('a.rows', caller.signal).catch((error: unknown) => error);
+    await clock.advance(1);
+    caller.abort(new DOMException('too long', 'TimeoutError'));
+    expect(await outcome).toMatchObject({
+      code: 'store-unavailable',
+      message: 'the result store did not respond in time',
+    });
   });
 });

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { nextPage, objectPrefix, readWhole } from '../../../../../src/results/stores/object/object-client.ts';
+import {
+  nextPage,
+  objectPrefix,
+  readWhole,
+  requireBucket,
+} from '../../../../../src/results/stores/object/object-client.ts';
 
 async function* pieces(...texts: string[]): AsyncIterable<Uint8Array> {
   for (const text of texts) yield Buffer.from(text);
@@ -36,4 +41,9 @@ it.each([
   ['//a/b//', 'a/b/'],
 ])('the prefix `%s` becomes `%s`', (text, prefix) => {
   expect(objectPrefix(text)).toBe(prefix);
+});
+
+it('a bucket must be set', () => {
+  expect(requireBucket('results', 'the.key')).toBe('results');
+  for (const bucket of [undefined, '']) expect(() => requireBucket(bucket, 'the.key')).toThrow('`the.key` must be set');
 });

@@ -29,6 +29,37 @@ it('one run removes at most 1,000 old notes, and no young ones', async () => {
   expect(bucket.objects.size).toBe(0);
 });
 
+const idOf = (seed: number): string => newRequestId('gateway-0', (bytes) => Buffer.alloc(bytes, seed));
+
+it('a note is read as it was written, and listed by its kind', async () => {
+  const bucket = new MemoryBucket();
+  const notes = new ObjectNotes(bucket);
+  await notes.put(idOf(1), 'run', 'Zürich', signal);
+  await notes.put(idOf(2), 'cancel', 'b', signal);
+  for (const key of ['backup.run', `${idOf(3)}.json`, 'README'])
+    bucket.objects.set(key, { bytes: Buffer.from('x'), modifiedMs: 0 });
+  expect(await notes.get(idOf(1), 'run', signal)).toBe('Zürich');
+  expect(await notes.get(idOf(1), 'cancel', signal)).toBeUndefined();
+  const found: string[] = [];
+  for await (const id of notes.list('run', signal)) found.push(id);
+  expect(found).toEqual([idOf(1)]);
+  await notes.delete(idOf(1), 'run', signal);
+  expect(await notes.get(idOf(1), 'run', signal)).toBeUndefined();
+});
+
+it('only notes of a known age are removed when they are old', async () => {
+  const bucket = new MemoryBucket();
+  const lay = (key: string, modifiedMs: number | undefined): string => {
+    bucket.objects.set(key, { bytes: Buffer.from('x'), modifiedMs });
+    return key;
+  };
+  lay(`${idOf(1)}.alive`, 0);
+  const kept = ['backup.run', `${idOf(2)}.json`, 'README'].map((key) => lay(key, 0));
+  kept.push(lay(`${idOf(3)}.alive`, undefined));
+  await new ObjectNotes(bucket).removeOld({ now: () => NOTE_KEPT_MS + 1 }, signal);
+  expect([...bucket.objects.keys()]).toEqual(kept);
+});
+
 it('the check of the rights reads nothing that could not be written, and reports what failed', async () => {
   const bucket = new MemoryBucket();
   const problems: string[] = [];

@@ -10,6 +10,19 @@ describe('the part buffer', () => {
     expect(buffer.length).toBe(0);
   });
 
+  it('fills a part with the beginnings of several pieces', () => {
+    const buffer = new PartBuffer(4);
+    const parts = ['a', 'bcdefghij', '', 'kl', 'mn', 'opq'].flatMap((text) =>
+      buffer.push(Buffer.from(text)).map(String),
+    );
+    expect(parts).toEqual(['abcd', 'efgh', 'ijkl', 'mnop']);
+    expect([buffer.length, String(buffer.take())]).toEqual([1, 'q']);
+  });
+
+  it('has no bytes at first', () => {
+    expect([new PartBuffer(4).length, new PartBuffer(4).take().length]).toEqual([0, 0]);
+  });
+
   it('reuses only parts that were returned', () => {
     const buffer = new PartBuffer(4);
     const [first, second] = buffer.push(Buffer.from('abcdefgh')) as [Buffer, Buffer];

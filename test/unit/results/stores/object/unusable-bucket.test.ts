@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { QueryError } from '../../../../../src/results/errors.ts';
-import { unusableBucket } from '../../../../../src/results/stores/object/unusable-bucket.ts';
+import { isForbidden, unusableBucket } from '../../../../../src/results/stores/object/unusable-bucket.ts';
 
 const BUCKET = { base: 's3://results/olap' };
 const LISTING = { right: 's3:ListBucket', doing: 'listing its objects' };
@@ -11,6 +11,26 @@ it('the causes of an error that is its own cause are read a few times', () => {
   const cause: Error = named({ name: 'SlowDown' });
   cause.cause = cause;
   expect(unusableBucket(BUCKET, LISTING, cause).message).toContain('listing its objects failed (SlowDown)');
+});
+
+it('the causes of an error are read to the fifth error', () => {
+  const chain = (causes: number): Error => {
+    let error = named({ name: 'NoSuchBucket' });
+    for (let count = 0; count < causes; count++) error = named({ name: 'Wrapper' }, 'x', error);
+    return error;
+  };
+  expect(unusableBucket(BUCKET, LISTING, chain(4)).message).toContain('the bucket does not exist (NoSuchBucket)');
+  expect(unusableBucket(BUCKET, LISTING, chain(5)).message).toContain('listing its objects failed (Wrapper)');
+});
+
+it.each([
+  [named({ name: 'AccessDenied' }), true],
+  [named({ code: 403 }), true],
+  [named({ name: 'AccessDenied' }, 'x', named({ name: 'SignatureDoesNotMatch' })), false],
+  [named({ name: 'NoSuchBucket' }), false],
+  [named({ name: 'SlowDown' }), false],
+])('whether only a permission is missing: %o %s', (error, expected) => {
+  expect(isForbidden(error)).toBe(expected);
 });
 
 describe('the message of a bucket that cannot be used', () => {
