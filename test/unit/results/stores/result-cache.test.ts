@@ -23,6 +23,8 @@ it('counts the index of a result, loaded or not, and the text of its record', ()
   expect(bytesOf({ record: record('a', { checkpoints: 100 }), index: undefined })).toBe(bare + 800);
   const fields = [{ name: 'trace', value: 'x'.repeat(95) }];
   expect(bytesOf({ record: record('a', { fields, dataSchema: '{}' }), index: undefined })).toBe(bare + 204);
+  expect(bytesOf({ record: record('a', { sql: 'SELECT 1', dataSchema: '{}' }), index: undefined })).toBe(bare + 20);
+  expect(bytesOf({ record: record('a', { tableFields: fields }), index: undefined })).toBe(bare + 200);
 });
 
 it('holds at most 16 MB', () => {

@@ -20,8 +20,8 @@ class Session {
   requests = 0;
   /** The next requests of any kind that get status 503. */
   unavailable = 0;
-  /** How many of the bytes are kept, and the response status; `hang up` closes the connection. */
-  readonly faults: { kept: number; status: number | 'hang up' }[] = [];
+  /** How many of the bytes are kept, and the response status; `hang up` closes the connection. `reported`: how many bytes are claimed to be stored. */
+  readonly faults: { kept: number; status: number | 'hang up'; reported?: number }[] = [];
 
   async take(request: IncomingMessage): Promise<{ status: number | 'hang up'; range: string | undefined }> {
     if (request.method === 'DELETE') {
@@ -45,7 +45,8 @@ class Session {
     }
     if (total !== '*') this.hash = String(request.headers['x-goog-hash']);
     const complete = total !== '*' && Number(total) === this.stored.length;
-    const range = this.stored.length === 0 ? undefined : `bytes=0-${this.stored.length - 1}`;
+    const reported = fault?.reported ?? this.stored.length;
+    const range = reported === 0 ? undefined : `bytes=0-${reported - 1}`;
     return { status: fault?.status ?? (complete ? 200 : 308), range };
   }
 }
@@ -118,6 +119,7 @@ describe('a resumable upload', () => {
 
   it.each([
     ['a part that the server stores partially', { kept: MB, status: 308 }],
+    ['a part of which the server stores nothing', { kept: 0, status: 308 }],
     ['an error after some bytes were stored', { kept: MB, status: 503 }],
     ['a lost connection', { kept: 0, status: 'hang up' }],
     ['an error after all bytes were stored', { kept: 8 * MB, status: 500 }],
@@ -138,6 +140,49 @@ describe('a resumable upload', () => {
   it('does not retry after a status that is final', async () => {
     session.faults.push({ kept: 0, status: 403 });
     await expect(send(bytes(100))).rejects.toThrow('status 403 for bytes 0-99');
+    expect(session.requests).toBe(1);
+  });
+
+  it.each([408, 429, 500, 599])('retries after the status %d', async (status) => {
+    session.faults.push({ kept: 0, status });
+    await send(bytes(100));
+    expect(session.stored.equals(bytes(100))).toBe(true);
+  });
+
+  it.each([400, 407, 410, 428, 499])('does not retry after the status %d', async (status) => {
+    session.faults.push({ kept: 0, status });
+    await expect(send(bytes(100))).rejects.toThrow(`status ${status} for bytes 0-99`);
+  });
+
+  it.each([
+    ['loses bytes of earlier parts', 8 * MB - 1],
+    ['has more bytes than were sent', 16 * MB + 1],
+  ])('fails where the server %s, and is not retried', async (_what, reported) => {
+    session.faults.push({ kept: 8 * MB, status: 308 }, { kept: 8 * MB, status: 308, reported });
+    await expect(send(bytes(17 * MB))).rejects.toThrow(
+      `the server reports ${reported} stored bytes after bytes ${8 * MB} to ${16 * MB} were sent`,
+    );
+    expect(session.requests).toBe(2);
+  });
+
+  it.each([9 * MB, 100])(
+    'of %d bytes goes on where the server stores bytes with the fourth request',
+    async (length) => {
+      for (let request = 0; request < 3; request++) session.faults.push({ kept: 0, status: 308 });
+      await send(bytes(length));
+      expect(session.stored.equals(bytes(length))).toBe(true);
+    },
+  );
+
+  it('fails where the server stores nothing with four requests', async () => {
+    for (let request = 0; request < 4; request++) session.faults.push({ kept: 0, status: 308 });
+    await expect(send(bytes(100))).rejects.toThrow('the server still has 0 of 100 bytes after 4 requests');
+    expect(session.requests).toBe(4);
+  });
+
+  it('is complete with the status 201', async () => {
+    session.faults.push({ kept: 100, status: 201 });
+    await send(bytes(100));
     expect(session.requests).toBe(1);
   });
 

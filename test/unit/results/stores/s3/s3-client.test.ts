@@ -95,6 +95,26 @@ describe('a listing of several pages', () => {
   });
 });
 
+describe('a listing that repeats a page', () => {
+  it.each([
+    [
+      'objects',
+      '<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>t1</NextContinuationToken></ListBucketResult>',
+    ],
+    [
+      'uploads',
+      '<ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>k</NextKeyMarker><NextUploadIdMarker>u</NextUploadIdMarker></ListMultipartUploadsResult>',
+    ],
+  ])('fails, because it would never end: %s', async (kind, page) => {
+    const { url, queries } = await serverOf(page, page, page);
+    const client = clientOf(url);
+    const listing: AsyncIterable<unknown> =
+      kind === 'objects' ? client.list('r', signal()) : client.uploads('r', signal());
+    await expect(all(listing)).rejects.toMatchObject({ code: 'store-unavailable' });
+    expect(queries).toHaveLength(2);
+  });
+});
+
 describe('a link', () => {
   const from = new Date(AT);
   const link = async (more: Partial<S3Settings>, seconds: number): Promise<[string | null, number]> => {
