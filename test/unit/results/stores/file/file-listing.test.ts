@@ -144,7 +144,7 @@ describe('the files of a store', () => {
 describe('a renewal', () => {
   it('replaces the record, also for a reader that has it in memory', async () => {
     const record = await stored();
-    const index = await (await store.open(record.requestId))!.index();
+    const index = await (await store.open(record.requestId))!.index(signal);
     await store.renew({ ...record, expirationTimeMs: 99_000 });
     const reader = (await store.open(record.requestId))!;
     expect([reader.record.expirationTimeMs, reader.knownIndex]).toEqual([99_000, index]);

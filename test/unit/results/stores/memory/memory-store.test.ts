@@ -53,11 +53,12 @@ it('keeps no memory for a result beyond its bytes', async () => {
   expect(pieces.map(({ buffer }) => buffer.byteLength)).toEqual([1500]);
 });
 
+const signal = new AbortController().signal;
+
 describe('the rows in memory', () => {
   const BLOCK = 256 * 1024;
   /** Each byte's value depends on its position. */
   const rows = Buffer.from(Array.from({ length: 2 * BLOCK + 1000 }, (_, at) => at % 251));
-  const signal = new AbortController().signal;
 
   async function reading(...ends: readonly number[]): Promise<ResultReader> {
     const writer = await new MemoryStore({ maxBytes: 2 ** 30 }).begin();
@@ -139,7 +140,7 @@ describe('the results in memory', () => {
     await store.renew(recordOf('b'));
     expect(await listed()).toEqual([['a', 5, store.usedBytes]]);
     const reader = (await store.open('a'))!;
-    expect([reader.record.expirationTimeMs, await reader.index()]).toEqual([5, INDEX]);
+    expect([reader.record.expirationTimeMs, await reader.index(signal)]).toEqual([5, INDEX]);
   });
 
   it('are gone when the store is closed', async () => {
