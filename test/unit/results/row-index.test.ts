@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { readPage } from '../../../src/results/page.ts';
-import { decodeIndex, encodeIndex, recordedIndex, RowIndexBuilder } from '../../../src/results/row-index.ts';
+import { framesOf } from '../../../src/results/frames.ts';
+import {
+  decodeIndex,
+  encodeIndex,
+  indexBytes,
+  MAX_CHECKPOINTS,
+  recordedIndex,
+  type RowIndex,
+  RowIndexBuilder,
+  storedRowBytes,
+} from '../../../src/results/row-index.ts';
 import type { ResultReader, ResultRecord } from '../../../src/results/result-store.ts';
 import { collect, rowTexts, submission } from './answers.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
@@ -12,6 +22,59 @@ describe('the row index', () => {
     const { stride, checkpoints } = builder.build();
     expect(stride).toBe(16);
     expect([...checkpoints]).toEqual([0, 160, 320, 480, 640, 800, 960]);
+  });
+
+  it.each([1, 2, 3, 7, 8, 255, 256, 257, 1000])('has the offsets of all rows of its stride, at most %i', (max) => {
+    const builder = new RowIndexBuilder(max);
+    for (let row = 0; row < 3000; row++) {
+      builder.add(row, row * 10 + 3);
+      if (row % 500 > 1) continue;
+      const { stride, checkpoints } = builder.build();
+      expect(builder.stride).toBe(stride);
+      expect(checkpoints.length).toBeLessThanOrEqual(max);
+      // With half of the stride there would be more than `max`.
+      expect(stride === 1 || Math.floor(row / (stride / 2)) >= max).toBe(true);
+      const expected = Array.from({ length: Math.floor(row / stride) + 1 }, (_, i) => i * stride * 10 + 3);
+      expect([...checkpoints]).toEqual(expected);
+    }
+  });
+
+  it('takes at most 512 KB', () => {
+    const builder = new RowIndexBuilder();
+    for (let row = 0; row < MAX_CHECKPOINTS; row++) builder.add(row, row);
+    expect(builder.build()).toMatchObject({ stride: 1, checkpoints: { length: 65_536 } });
+    builder.add(MAX_CHECKPOINTS, MAX_CHECKPOINTS);
+    expect(builder.build()).toMatchObject({ stride: 2, checkpoints: { length: 32_769 } });
+    expect(indexBytes({ stride: 1, checkpoints: MAX_CHECKPOINTS })).toBe(512 * 1024);
+  });
+
+  it('is recorded with the sizes of its parts', () => {
+    const index: RowIndex = { stride: 2, checkpoints: Float64Array.of(0, 9, 20) };
+    const checksums = { blockBytes: 10, sums: Uint32Array.of(1, 2) };
+    const frames = framesOf(Uint32Array.of(8, 7));
+    expect(recordedIndex(index)).toEqual({ stride: 2, checkpoints: 3 });
+    const indexes: [RowIndex, bytes: number][] = [
+      [index, 24],
+      [{ ...index, checksums }, 32],
+      [{ ...index, checksums, frames }, 40],
+    ];
+    for (const [whole, bytes] of indexes) {
+      const recorded = recordedIndex(whole);
+      expect(indexBytes(recorded)).toBe(bytes);
+      expect(encodeIndex(whole)).toHaveLength(bytes);
+      expect(decodeIndex(encodeIndex(whole), { ...recorded, rowBytes: 20 })).toEqual(whole);
+      expect(storedRowBytes({ ...recorded, rowBytes: 20 })).toBe(whole.frames === undefined ? 20 : 15);
+    }
+    const encoded = encodeIndex({ ...index, checksums, frames });
+    const recorded = recordedIndex({ ...index, checksums, frames });
+    expect(recorded.compression).toEqual({ coding: 'zstd', bytes: 15 });
+    const other = { ...recorded, rowBytes: 20, compression: { coding: 'zstd', bytes: 16 } } as const;
+    expect(() => decodeIndex(encoded, other)).toThrow('its index does not match its record');
+  });
+
+  it('can have offsets that are equal, and that are the end of the rows', () => {
+    const index = { stride: 1, checkpoints: Float64Array.of(0, 0, 4, 4) };
+    expect(decodeIndex(encodeIndex(index), { ...recordedIndex(index), rowBytes: 4 })).toEqual(index);
   });
 
   it('is equal after encoding and decoding, also with offsets above 2^32', () => {

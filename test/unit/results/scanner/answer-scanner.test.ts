@@ -81,6 +81,8 @@ describe('the response scanner', () => {
     ['null', /not a JSON object/],
     ['[]', /not a JSON object/],
     ['<html>', /not a JSON object/],
+    ['"a"', /not a JSON object/],
+    ['"a', /incomplete/],
     ['{"a":1', /incomplete/],
     ['{"a":1}}', /not valid JSON/],
     ['{"a":1} x', /not a JSON object/],
@@ -97,6 +99,28 @@ describe('the response scanner', () => {
   it('limits the bytes in addition to the rows', () => {
     const scanner = new AnswerScanner({ maxEnvelopeBytes: 1000 });
     expect(() => scanner.push(Buffer.from(`{"a":"${'x'.repeat(2000)}`))).toThrow(/more than 1000 bytes/);
+    const most = new AnswerScanner({ maxEnvelopeBytes: 1000 });
+    const text = `{"a":"${'x'.repeat(992)}"}`;
+    for (const part of [text.slice(0, 900), text.slice(900)]) most.push(Buffer.from(part));
+    expect(most.end().head).toHaveLength(1000);
+    expect(() => most.push(Buffer.from(' '))).toThrow(/more than 1000 bytes/);
+  });
+
+  it('keeps long fields that arrive in many pieces', () => {
+    const text = `{"a":"${'x'.repeat(20_000)}","b":1,"resultTable":{"rows":[[1]],"c":"${'y'.repeat(20_000)}"}}`;
+    const size = 777;
+    const cuts = Array.from({ length: Math.floor(text.length / size) }, (_, i) => (i + 1) * size);
+    const { head, rows, tail } = scan(text, cuts);
+    expect(`${Buffer.from(head)}${rows}${Buffer.from(tail)}` === text).toBe(true);
+  });
+
+  it('counts the rows while they arrive', () => {
+    const scanner = new AnswerScanner();
+    const counts = ['{"resultTable":', '{"rows":[', '[1],[2', '],[3', ']]}', '}'].map((text) => {
+      scanner.push(Buffer.from(text));
+      return scanner.rows;
+    });
+    expect(counts).toEqual([0, 0, 2, 3, 3, 3]);
   });
 
   it('keeps all digits of fields', () => {

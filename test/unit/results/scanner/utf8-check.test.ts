@@ -42,4 +42,15 @@ describe('the check of UTF-8', () => {
     const bytes = Uint8Array.from(list);
     for (const cuts of everyCut(bytes)) expect(() => check(bytes, cuts), String(cuts)).toThrow(/not valid UTF-8/);
   });
+
+  it.each([
+    ['a continuation without a beginning', [0x61], [0x80]],
+    ['a fifth byte of a character', [0x61], [0xf0, 0x9f, 0x98, 0x80, 0x80]],
+    ['a fifth byte in the next chunk', [0xf0, 0x9f, 0x98, 0x80], [0x80]],
+    ['a character that does not continue', [0xe6, 0x9d], [0x61]],
+  ])('rejects %s as soon as it arrives', (_name, before, bytes) => {
+    const utf8 = new Utf8Check();
+    utf8.push(Uint8Array.from(before));
+    expect(() => utf8.push(Uint8Array.from(bytes))).toThrow(/not valid UTF-8/);
+  });
 });
