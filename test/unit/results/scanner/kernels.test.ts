@@ -5,6 +5,7 @@ import { createWasmKernel } from '../../../../src/results/scanner/kernel-wasm.ts
 import { chooseKernel } from '../../../../src/results/scanner/kernel.ts';
 import type { RowKernel } from '../../../../src/results/scanner/row-kernel.ts';
 import { TEST_LIMIT_MS } from '../../../support/limits.ts';
+import { walk, type Walked } from './walks.ts';
 
 const WASM_KERNEL = createWasmKernel();
 const MUTATIONS = 100_000;
@@ -113,32 +114,6 @@ function outcome(
   } catch (error) {
     return (error as Error).message;
   }
-}
-
-interface Walked {
-  readonly starts: number[];
-  readonly rows: number;
-  readonly ended: boolean;
-  readonly used: number;
-}
-
-function walk(
-  kernel: RowKernel,
-  text: string | Uint8Array,
-  cuts: readonly number[] = [],
-  stride = 1,
-  limit?: number,
-): Walked {
-  const bytes = typeof text === 'string' ? Buffer.from(text) : text;
-  const rows = kernel.walk(limit);
-  const starts: number[] = [];
-  let used = 0;
-  for (const end of [...cuts, bytes.length]) {
-    if (rows.ended) break;
-    const from = used;
-    used += rows.scan(bytes.subarray(from, end), stride, (_row, offset) => starts.push(from + offset));
-  }
-  return { starts, rows: rows.rows, ended: rows.ended, used };
 }
 
 /** Each row as parsed by JSON.parse, located by the offsets. */
