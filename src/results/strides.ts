@@ -1,5 +1,5 @@
 import { cut } from './checksums.ts';
-import { damaged } from './errors.ts';
+import { damaged, type QueryError } from './errors.ts';
 import type { PageRequest } from './page.ts';
 import type { RowIndex } from './row-index.ts';
 import { ROW_KERNEL } from './scanner/kernel.ts';
@@ -116,16 +116,21 @@ abstract class OffsetSearch {
   protected base = 0;
   protected offset: number | undefined;
 
-  /** @returns whether the offset is known; further pieces are not needed then */
+  /** @returns whether the offset is known; further pieces are not needed then. @throws {QueryError} damaged */
   finds(piece: Uint8Array): boolean {
-    if (this.offset === undefined) this.search(piece);
+    try {
+      if (this.offset === undefined) this.search(piece);
+    } catch {
+      // The rows were valid JSON when they were stored: the pieces do not begin with a row.
+      throw mismatch();
+    }
     this.base += piece.length;
     return this.offset !== undefined;
   }
 
   /** @throws {QueryError} damaged */
   found(): number {
-    if (this.offset === undefined) throw damaged('its index does not match its rows');
+    if (this.offset === undefined) throw mismatch();
     return this.offset;
   }
 
@@ -161,8 +166,15 @@ class EndSearch extends OffsetSearch {
 
   protected search(piece: Uint8Array): void {
     const used = this.#walk.scan(piece, this.#count, ignoreRow);
-    if (this.#walk.ended) this.offset = this.base + used;
+    if (!this.#walk.ended) return;
+    // A `]` ends the walk, too.
+    if (this.#walk.rows < this.#count) throw mismatch();
+    this.offset = this.base + used;
   }
+}
+
+function mismatch(): QueryError {
+  return damaged('its index does not match its rows');
 }
 
 function ignoreRow(): void {}

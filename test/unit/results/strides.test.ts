@@ -85,6 +85,20 @@ describe('a row', () => {
   });
 });
 
+describe('a stride that does not begin with a row', () => {
+  // As with an index that was changed together with its checksum, or in a result of a release without checksums.
+  it.each(['0],[1],[2]', '],[1],[2]', ',[1],[2]', '[1}[2]', '[1],x'])('is an error of the result: %s', async (text) => {
+    const error = { code: 'damaged', message: `${DAMAGED} Run the query again` };
+    for (const source of [piecesOf(text, 3), arriving(piecesOf(text, 100))]) {
+      await expect(rowStartIn(source, 2)).rejects.toMatchObject(error);
+    }
+    await expect(rowEndIn(piecesOf(text, 3), 3)).rejects.toMatchObject(error);
+    const all = { from: 0, to: text.length };
+    const cutAll = (skip: number) => cutRows([Buffer.from(text)], { first: all, skip, last: all, keep: 3 });
+    for (const skip of [0, 2]) expect(() => cutAll(skip)).toThrow(expect.objectContaining(error));
+  });
+});
+
 describe('the row after a page', () => {
   /** A view of a larger buffer that holds the rows from `from`. */
   function read(text: string, from: number, rows: readonly [from: number, to: number]) {
