@@ -3,9 +3,12 @@ import { HttpError } from '../errors.ts';
 
 /** Shorter bodies are parsed and judged in a millisecond or two. */
 const LONG_BYTES = 8 * 1024;
-/** Maximum waiting requests of one caller, and of all. Their bodies are in memory. */
-const MAX_WAITING_OF_CALLER = 64;
-const MAX_WAITING = 1024;
+/** Maximum waiting requests of one caller. */
+const MAX_OF_CALLER = 64;
+const MB = 1024 * 1024;
+/** Maximum bytes of the waiting requests of one caller, and of all: they are in memory. */
+const MAX_BYTES_OF_CALLER = 16 * MB;
+const MAX_BYTES = 128 * MB;
 const MAX_WAIT_MS = 10_000;
 const MAX_REST_MS = 100;
 
@@ -16,6 +19,7 @@ export interface LongWorkOptions {
 }
 
 interface Waiting {
+  readonly bytes: number;
   readonly isOpen: () => boolean;
   readonly start: () => void;
   readonly drop: () => void;
@@ -31,7 +35,7 @@ export class LongWork {
   readonly #afterWork: (call: () => void) => void;
   /** By caller; the first caller is next. */
   readonly #waiting = new Map<string, Waiting[]>();
-  #waitingCount = 0;
+  #bytes = 0;
   /** True while a request is worked on, and in the rest after it. */
   #isBusy = false;
 
@@ -40,9 +44,9 @@ export class LongWork {
     this.#afterWork = afterWork;
   }
 
-  /** Number of requests that wait. */
-  get waiting(): number {
-    return this.#waitingCount;
+  /** Bytes of the requests that wait. */
+  get waitingBytes(): number {
+    return this.#bytes;
   }
 
   /**
@@ -55,15 +59,15 @@ export class LongWork {
     if (bytes <= LONG_BYTES) return;
     if (!this.#isBusy) return this.#work();
     const ofCaller = this.#waiting.get(caller) ?? [];
-    if (ofCaller.length >= MAX_WAITING_OF_CALLER)
-      throw tooMany(429, `${MAX_WAITING_OF_CALLER} requests of this caller with large bodies wait`);
-    if (this.#waitingCount >= MAX_WAITING) throw tooMany(503, 'too many requests with large bodies wait');
+    if (ofCaller.length >= MAX_OF_CALLER || bytesOf(ofCaller) + bytes > MAX_BYTES_OF_CALLER)
+      throw tooMany(429, `${ofCaller.length} requests of this caller with large bodies wait`);
+    if (this.#bytes + bytes > MAX_BYTES) throw tooMany(503, 'too many requests with large bodies wait');
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const drop = (): void => reject(new HttpError(400, 'the client has disconnected'));
-    const request = { isOpen, start: resolve, drop };
+    const request = { bytes, isOpen, start: resolve, drop };
     ofCaller.push(request);
     this.#waiting.set(caller, ofCaller);
-    this.#waitingCount += 1;
+    this.#bytes += bytes;
     const cancel = this.#clock.schedule(() => {
       this.#remove(caller, request);
       reject(tooMany(503, `the request waited for ${MAX_WAIT_MS / 1000} s behind others with large bodies`));
@@ -108,8 +112,12 @@ export class LongWork {
     const requests = this.#waiting.get(caller) ?? [];
     requests.splice(requests.indexOf(request), 1);
     if (requests.length === 0) this.#waiting.delete(caller);
-    this.#waitingCount -= 1;
+    this.#bytes -= request.bytes;
   }
+}
+
+function bytesOf(requests: readonly Waiting[]): number {
+  return requests.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 function tooMany(status: number, what: string): HttpError {

@@ -43,7 +43,7 @@ describe('the work for large bodies', () => {
     void send('a', 40);
     await endTurn();
     await work.begin('b', LONG - 1, () => true);
-    expect(work.waiting).toBe(0);
+    expect(work.waitingBytes).toBe(0);
   });
 
   it('begins at once if nothing else is worked on', async () => {
@@ -82,13 +82,13 @@ describe('the work for large bodies', () => {
       order.push(request);
     };
     for (const request of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']) void begin(request.charAt(0), request);
-    expect(work.waiting).toBe(5);
+    expect(work.waitingBytes).toBe(5 * LONG);
     for (let turn = 0; turn < 6; turn++) {
       await endTurn();
       await rest(0);
     }
     expect(order).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2']);
-    expect(work.waiting).toBe(0);
+    expect(work.waitingBytes).toBe(0);
   });
 
   it('leaves out requests whose clients have left', async () => {
@@ -109,7 +109,7 @@ describe('the work for large bodies', () => {
     await rest(1);
     const late = 'the request waited for 10 s behind others with large bodies: try again in 5 s';
     expect(log).toEqual(['a', `b: ${late}`, `c: ${late}`]);
-    expect(work.waiting).toBe(0);
+    expect(work.waitingBytes).toBe(0);
     await endTurn();
     await rest(100);
     await send('d');
@@ -125,13 +125,24 @@ describe('the work for large bodies', () => {
       headers: { 'retry-after': '5' },
     });
     void send('b');
-    expect(work.waiting).toBe(65);
+    expect(work.waitingBytes).toBe(65 * LONG);
   });
 
-  it('lets 1,024 requests wait in all', async () => {
-    void send('other');
-    for (let request = 0; request < 1_024; request++) void send(`caller ${request}`);
-    await expect(work.begin('a', LONG, () => true)).rejects.toMatchObject({ statusCode: 503 });
-    expect(work.waiting).toBe(1_024);
+  it('lets 16 MiB of a caller wait, and 128 MiB in all', async () => {
+    const MB = 1024 * 1024;
+    const begin = (caller: string, bytes: number) => work.begin(caller, bytes, () => true);
+    void begin('other', MB);
+    for (let request = 0; request < 15; request++) void begin('a', MB);
+    await expect(begin('a', MB + 1)).rejects.toMatchObject({
+      statusCode: 429,
+      message: '15 requests of this caller with large bodies wait: try again in 5 s',
+    });
+    void begin('a', MB);
+    for (let caller = 0; caller < 7; caller++) void begin(`caller ${caller}`, 16 * MB - 1);
+    expect(work.waitingBytes).toBe(128 * MB - 7);
+    await expect(begin('b', LONG)).rejects.toMatchObject({
+      statusCode: 503,
+      message: 'too many requests with large bodies wait: try again in 5 s',
+    });
   });
 });
