@@ -81,7 +81,7 @@ describe('the frame of a page', () => {
   };
   const framed = (from: ResultRecord, offset: number, numRows: number, holder?: HolderAddress) => {
     const { head, tail, nextUrl } = framePage(from, { offset, numRows }, holder);
-    return { text: `${head}…${tail}`, nextUrl };
+    return { text: `${head.toString()}…${tail.toString()}`, nextUrl };
   };
   const start =
     '{"resultTable":{"dataSchema":{},"rows":[…],"extra":1.0},"requestId":"r","brokerId":"b","numRowsResultSet":10';

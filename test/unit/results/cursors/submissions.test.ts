@@ -47,7 +47,7 @@ function submissionsOf(native: boolean): Submissions {
 /** @param answer of the engine; by the rows that it is asked for, which are none without a cursor */
 function submitted(
   answer: (cursorRows: number | undefined) => EngineResponse,
-  { native = true, origin = {} as Partial<QueryOrigin> } = {},
+  { native = true, origin = {} }: { readonly native?: boolean; readonly origin?: Partial<QueryOrigin> } = {},
 ): Promise<Submitted> {
   const run = async (_signal: AbortSignal, cursorRows?: number): Promise<EngineResponse> => {
     seen.push(['run', cursorRows]);

@@ -13,7 +13,7 @@ const { asStoreError, closeFile, openFile, unusableFolder, writeDurably } = file
 async function withShortTransfers(): Promise<typeof fileIo> {
   const { read, write } = fs;
   const short = (whole: unknown): unknown => {
-    const call = promisify(whole as () => void) as (...parameters: unknown[]) => Promise<unknown>;
+    const call: (...parameters: unknown[]) => Promise<unknown> = promisify(whole as () => void);
     const custom = (descriptor: number, bytes: Uint8Array, offset: number, length: number, at: number): unknown =>
       call(descriptor, bytes, offset, Math.min(length, 3), at);
     return Object.assign(() => undefined, { [promisify.custom]: custom });
