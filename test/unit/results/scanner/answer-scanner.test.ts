@@ -114,6 +114,17 @@ describe('the response scanner', () => {
     expect(`${Buffer.from(head).toString()}${rows}${Buffer.from(tail).toString()}` === text).toBe(true);
   });
 
+  it('has the other fields of the table', () => {
+    const text = `{"resultTable":{"a":1.0,"dataSchema":${DATA_SCHEMA},"rows":[[1]],"b":{"rows":[2]}},"c":null}`;
+    const { tableFields, fields, dataSchema } = scan(text);
+    expect(tableFields).toEqual([
+      { name: 'a', value: '1.0' },
+      { name: 'b', value: '{"rows":[2]}' },
+    ]);
+    expect(fields).toEqual([{ name: 'c', value: 'null' }]);
+    expect(dataSchema).toBe(DATA_SCHEMA);
+  });
+
   it('counts the rows while they arrive', () => {
     const scanner = new AnswerScanner();
     const counts = ['{"resultTable":', '{"rows":[', '[1],[2', '],[3', ']]}', '}'].map((text) => {

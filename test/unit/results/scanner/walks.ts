@@ -22,7 +22,10 @@ export function walk(
   for (const end of [...cuts, bytes.length]) {
     if (rows.ended) break;
     const from = used;
-    used += rows.scan(bytes.subarray(from, end), stride, (_row, offset) => starts.push(from + offset));
+    used += rows.scan(bytes.subarray(from, end), stride, (row, offset) => {
+      if (row !== starts.length * stride) throw new Error(`row ${row} follows ${starts.length} others`);
+      starts.push(from + offset);
+    });
   }
   return { starts, rows: rows.rows, ended: rows.ended, used };
 }
