@@ -141,6 +141,19 @@ it('an administrator is not removed because another one remains whose assignment
   await expect(removal).rejects.toThrow('no subject left');
 });
 
+it('an administrator whose assignment has expired can be removed although no other one is left', async () => {
+  const { store, manager } = gateway();
+  const old = { type: 'user-email' as const, name: 'old@example.com' };
+  store.seed(policy('system-admin', EVERYTHING), role('all', { policies: ['system-admin'] }));
+  store.seed(role('system-admin', { policies: ['system-admin'] }));
+  store.seed(roleAssignment('all', { role: 'all', subjects: [{ type: 'user-email', name: ADMIN.id }] }));
+  store.seed(
+    roleAssignment('old', { role: 'system-admin', subjects: [{ ...old, expiresAt: '2026-10-01T00:00:00Z' }] }),
+  );
+  await manager.assignments.delete(ADMIN, 'system-admin', old);
+  expect(store.truth('RoleAssignment').map(({ metadata }) => metadata.name)).toEqual(['all']);
+});
+
 it('a deny on one administrator marks the assignment of another one, who is left', async () => {
   const { store, manager } = gateway();
   const subjects = (id: string) => [{ type: 'user-email' as const, name: id }];
