@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +8,7 @@ import { freePorts, Processes } from './kubernetes/processes.ts';
 /** An object-store server with its data in a folder. */
 export interface ObjectServer {
   readonly url: string;
-  /** Stops the process without closing its connections: requests get no response. */
+  /** Stops the process without closing its connections: requests get no response. Returns when it is stopped. */
   pause(): void;
   resume(): void;
   stop(): Promise<void>;
@@ -42,8 +43,29 @@ export async function startObjectServer(
   });
   return {
     url,
-    pause: () => child.kill('SIGSTOP'),
+    pause: () => stopProcess(child.pid ?? 0),
     resume: () => child.kill('SIGCONT'),
     stop: () => processes.stop(),
   };
+}
+
+const STOP_LIMIT_MS = 10_000;
+
+/** The signal takes effect later where a thread of the process runs: it could respond once more. */
+function stopProcess(pid: number): void {
+  process.kill(pid, 'SIGSTOP');
+  if (process.platform !== 'linux') return;
+  const isStopped = (thread: string): boolean => {
+    try {
+      const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
+      // The name before it may have any characters.
+      return stat.charAt(stat.lastIndexOf(')') + 2) === 'T';
+    } catch {
+      // The thread has ended since.
+      return true;
+    }
+  };
+  const deadline = performance.now() + STOP_LIMIT_MS;
+  while (!readdirSync(`/proc/${pid}/task`).every(isStopped))
+    if (performance.now() > deadline) throw new Error(`process ${pid} was not stopped within ${STOP_LIMIT_MS} ms`);
 }

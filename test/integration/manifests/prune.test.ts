@@ -8,6 +8,7 @@ import { startControlPlane, type ControlPlane } from '../../support/control-plan
 import { applyManifests } from '../../support/kubernetes/manifests.ts';
 import { rawRequests, type RawAnswer, type RawRequests } from '../../support/kubernetes/raw-requests.ts';
 import { eventually } from '../../support/operator.ts';
+import { until } from '../../support/until.ts';
 
 // How Argo CD and Flux delete a set that left the repository, with the protection of resources in use and of the last administrator.
 const MANIFESTS = join(import.meta.dirname, '../../../manifests');
@@ -53,7 +54,11 @@ beforeAll(async () => {
   const files = (await readdir(folder)).filter((name) => name.endsWith('.yaml')).sort();
   samples = await Promise.all(files.map(async (name) => parse(await readFile(join(folder, name), 'utf8')) as Manifest));
   // As the operator writes it: the sample of the first administrator is the last assignment.
-  await admin.send('POST', `${BASE}/roles`, role('system-admin', { policies: [] }));
+  // Right after the definitions and admission policies were applied, the API server may not serve or accept it yet.
+  await until('the role is created', async () => {
+    const { ok, status } = await admin.send('POST', `${BASE}/roles`, role('system-admin', { policies: [] }));
+    return ok || status === 409;
+  });
   const counted = { status: { subjectCount: 1 } };
   const type = 'application/merge-patch+json';
   expect(await admin.send('PATCH', `${BASE}/roles/system-admin/status`, counted, type)).toMatchObject({ ok: true });
