@@ -42,8 +42,8 @@ export class UnusableStoreError extends QueryError {
 }
 
 /** @param reason what is wrong with the stored bytes; may follow `the stored result is damaged: ` */
-export function damaged(reason: string): QueryError {
-  return new QueryError('damaged', `the stored result is damaged: ${reason}. Run the query again`);
+export function damaged(reason: string, options: ErrorOptions = {}): QueryError {
+  return new QueryError('damaged', `the stored result is damaged: ${reason}. Run the query again`, options);
 }
 
 /** True if a stored result cannot be read. */

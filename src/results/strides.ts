@@ -120,9 +120,9 @@ abstract class OffsetSearch {
   finds(piece: Uint8Array): boolean {
     try {
       if (this.offset === undefined) this.search(piece);
-    } catch {
+    } catch (cause) {
       // The rows were valid JSON when they were stored: the pieces do not begin with a row.
-      throw mismatch();
+      throw mismatch({ cause });
     }
     this.base += piece.length;
     return this.offset !== undefined;
@@ -173,8 +173,8 @@ class EndSearch extends OffsetSearch {
   }
 }
 
-function mismatch(): QueryError {
-  return damaged('its index does not match its rows');
+function mismatch(options?: ErrorOptions): QueryError {
+  return damaged('its index does not match its rows', options);
 }
 
 function ignoreRow(): void {}

@@ -34,8 +34,8 @@ const MAX_EXCHANGES = 32;
 const MAX_REJECTED = 20;
 const WINDOW_MS = 60_000;
 const MAX_ANSWER_BYTES = 262_144;
-/** More than the fields need. Anyone may call the route, without a credential. */
-const MAX_BODY_BYTES = 16 * 1024;
+/** More than the fields need. Anyone may call the route, without a credential: a larger body would take a turn from callers who have one. */
+const MAX_BODY_BYTES = 8 * 1024;
 
 async function readJson(
   url: string,

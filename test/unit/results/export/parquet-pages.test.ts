@@ -24,32 +24,30 @@ const same = (count: number, level: number): number[] => [...word(2), 2 * count,
 const packed = (...bits: readonly number[]): number[] => [...word(1 + bits.length), 3, ...bits];
 const ascii = (value: string): number[] => [...Buffer.from(value)];
 
+/** Type, three values, and their bytes in a page. */
+const OF_EACH_TYPE: readonly (readonly [type: string, values: readonly string[], bytes: readonly number[]])[] = [
+  ['INT', ['1', '-2', '3'], [...word(1), ...word(-2), ...word(3)]],
+  ['LONG', ['1', '-2', '4294967296'], [1, 0, -2, -1, 0, 1].flatMap(word)],
+  ['FLOAT', ['1', '-2', '0.5'], [0x3f800000, 0xc0000000, 0x3f000000].flatMap(word)],
+  ['DOUBLE', ['1', '-2', '0.5'], [0, 0x3ff00000, 0, 0xc0000000, 0, 0x3fe00000].flatMap(word)],
+  ['BOOLEAN', ['true', 'false', 'true'], [0b101]],
+  ['STRING', ['"a"', '""', '"é"'], [...word(1), ...ascii('a'), ...word(0), ...word(2), ...ascii('é')]],
+  ['BYTES', ['"00ff"', '""', '"10"'], [...word(2), 0, 0xff, ...word(0), ...word(1), 0x10]],
+];
+
 describe('the page of a column', () => {
-  it.each([
-    ['INT', ['1', '-2', '3'], [...word(1), ...word(-2), ...word(3)]],
-    ['LONG', ['1', '-2', '4294967296'], [1, 0, -2, -1, 0, 1].flatMap(word)],
-    ['FLOAT', ['1', '-2', '0.5'], [0x3f800000, 0xc0000000, 0x3f000000].flatMap(word)],
-    ['DOUBLE', ['1', '-2', '0.5'], [0, 0x3ff00000, 0, 0xc0000000, 0, 0x3fe00000].flatMap(word)],
-    ['BOOLEAN', ['true', 'false', 'true'], [0b101]],
-    ['STRING', ['"a"', '""', '"é"'], [...word(1), ...ascii('a'), ...word(0), ...word(2), ...ascii('é')]],
-    ['BYTES', ['"00ff"', '""', '"10"'], [...word(2), 0, 0xff, ...word(0), ...word(1), 0x10]],
-  ])('of %s without nulls has its level once and the values', async (type, values, bytes) => {
+  it.each(OF_EACH_TYPE)('of %s without nulls has its level once and the values', async (type, values, bytes) => {
     expect(await pageOf(type, values)).toEqual({ numValues: 3, bytes: [...same(3, 1), ...bytes] });
   });
 
-  it.each([
-    ['INT', ['1', '-2', '3'], [...word(1), ...word(-2), ...word(3)]],
-    ['LONG', ['1', '-2', '4294967296'], [1, 0, -2, -1, 0, 1].flatMap(word)],
-    ['FLOAT', ['1', '-2', '0.5'], [0x3f800000, 0xc0000000, 0x3f000000].flatMap(word)],
-    ['DOUBLE', ['1', '-2', '0.5'], [0, 0x3ff00000, 0, 0xc0000000, 0, 0x3fe00000].flatMap(word)],
-    ['BOOLEAN', ['true', 'false', 'true'], [0b101]],
-    ['STRING', ['"a"', '""', '"é"'], [...word(1), ...ascii('a'), ...word(0), ...word(2), ...ascii('é')]],
-    ['BYTES', ['"00ff"', '""', '"10"'], [...word(2), 0, 0xff, ...word(0), ...word(1), 0x10]],
-  ])('of %s with nulls has a level for each value, and only the values', async (type, [a, b, c], bytes) => {
-    const values = ['null', a as string, 'null', b as string, c as string, 'null'];
-    // The bits that are not used are 1.
-    expect(await pageOf(type, values)).toEqual({ numValues: 6, bytes: [...packed(0b11011010), ...bytes] });
-  });
+  it.each(OF_EACH_TYPE)(
+    'of %s with nulls has a level for each value, and only the values',
+    async (type, [a, b, c], bytes) => {
+      const values = ['null', a as string, 'null', b as string, c as string, 'null'];
+      // The bits that are not used are 1.
+      expect(await pageOf(type, values)).toEqual({ numValues: 6, bytes: [...packed(0b11011010), ...bytes] });
+    },
+  );
 
   it('has the levels of eight values in a byte', async () => {
     const values = (count: number): string[] => Array.from({ length: count }, (_, i) => (i === 3 ? 'null' : '1'));
