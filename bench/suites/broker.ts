@@ -5,6 +5,7 @@ import { median } from '../frame/measure.ts';
 import { atLeastTimes, atMostTimes, NO_GOAL } from '../frame/rows.ts';
 import { sized } from '../frame/sizes.ts';
 import { runLoad, type Loaded, type Target } from '../workloads/load.ts';
+import { startSide, type Side } from '../workloads/proxy-sides.ts';
 
 const CLIENTS = sized({ quick: [1, 8], normal: [1, 8, 64] });
 const ROUNDS = sized({ quick: 1, normal: 3 });
@@ -13,9 +14,11 @@ const WARM_UP_SECONDS = sized({ quick: 1, normal: 2 });
 /** For the JIT compilers of both sides: servers run for days, and the CPU of a query falls by a fifth within the first 10,000. */
 const COMPILE_SECONDS = sized({ quick: 1, normal: 40 });
 const BROKER = 'the broker, asked directly';
+const BARE = 'node:http and undici before the broker, checks nothing';
 /** One costs the engine little, so that the gateway is a large part of it; the other is an aggregation over all rows. */
+const CHEAP = 'a query for 10 rows';
 const QUERIES = {
-  'a query for 10 rows': 'SELECT orderId, city, status FROM orders WHERE customerId = 5000 ORDER BY orderId LIMIT 10',
+  [CHEAP]: 'SELECT orderId, city, status FROM orders WHERE customerId = 5000 ORDER BY orderId LIMIT 10',
   'an aggregation over 1,000,000 rows':
     'SELECT status, COUNT(*), SUM(quantity) FROM orders GROUP BY status ORDER BY status LIMIT 10',
 };
@@ -26,6 +29,7 @@ export async function run(bench: Bench): Promise<void> {
   bench.note('starting a Pinot with 1,000,000 rows');
   const pinot = await startPinot({ tables: ['orders'] });
   let gateway: GatewayProcess | undefined;
+  let bareProxy: Side | undefined;
   try {
     gateway = await GatewayProcess.start({ controllers: pinot.controllerUrl });
     const token = await gateway.tokenFor('reader', [
@@ -37,19 +41,23 @@ export async function run(bench: Bench): Promise<void> {
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify({ sql }),
     });
+    bareProxy = await startSide('bare', pinot.brokerUrl);
     const pids = [gateway.program.pid, pinot.pid];
     for (const [work, sql] of Object.entries(QUERIES)) {
       const ours = target(gateway.url, sql, { authorization: `Bearer ${token.bearerToken}` });
       const theirs = target(pinot.brokerUrl, sql, {});
+      const bare = work === CHEAP ? target(bareProxy.url, sql, {}) : undefined;
       const answers = [await rowsOf(ours), await rowsOf(theirs)] as const;
       // With several clients: one would take minutes for as many queries.
-      for (const target of [theirs, ours]) {
-        bench.note(`warming up ${target === ours ? 'the gateway' : 'the broker'} for ${COMPILE_SECONDS} s`);
+      for (const [name, target] of Object.entries({ 'the broker': theirs, 'the bare proxy': bare, 'the gateway': ours })) {
+        if (target === undefined) continue;
+        bench.note(`warming up ${name} for ${COMPILE_SECONDS} s`);
         await runLoad({ targets: [target], clients: 8, warmUpSeconds: 0, seconds: COMPILE_SECONDS }, pids);
       }
-      for (const clients of CLIENTS) await compare(bench, { work, ours, theirs, answers, clients, pids });
+      for (const clients of CLIENTS) await compare(bench, { work, ours, theirs, bare, answers, clients, pids });
     }
   } finally {
+    bareProxy?.stop();
     await gateway?.stop();
     await pinot.stop();
   }
@@ -67,19 +75,23 @@ interface Sides {
   readonly work: string;
   readonly ours: Target;
   readonly theirs: Target;
+  /** What any program between client and broker adds; measured with the query that costs the engine little. */
+  readonly bare: Target | undefined;
   readonly answers: readonly [unknown, unknown];
   readonly clients: number;
   readonly pids: readonly number[];
 }
 
-async function compare(bench: Bench, { work: query, ours, theirs, answers, clients, pids }: Sides): Promise<void> {
-  const runs: { ours: Loaded[]; theirs: Loaded[] } = { ours: [], theirs: [] };
+async function compare(bench: Bench, { work: query, ours, theirs, bare, answers, clients, pids }: Sides): Promise<void> {
+  const runs: { ours: Loaded[]; theirs: Loaded[]; bare: Loaded[] } = { ours: [], theirs: [], bare: [] };
   for (let round = 0; round < ROUNDS; round++) {
     bench.note(`${clients} clients, round ${round + 1} of ${ROUNDS}`);
     for (const [side, target] of [
       ['theirs', theirs],
+      ['bare', bare],
       ['ours', ours],
     ] as const) {
+      if (target === undefined) continue;
       const load = { targets: [target], clients, warmUpSeconds: round === 0 ? WARM_UP_SECONDS : 0.5, seconds: SECONDS };
       runs[side].push(await runLoad(load, pids));
     }
@@ -91,6 +103,10 @@ async function compare(bench: Bench, { work: query, ours, theirs, answers, clien
   const work = `${query} on Pinot 0.11, ${clients} ${clients === 1 ? 'client' : 'clients'}`;
   const row = { peer: BROKER, answers, better: 'less' } as const;
   bench.add({ ...row, ...figure((run) => run.p50Ms), work: `${work}: p50`, unit: 'ms', goal: atMostTimes(1.1) });
+  if (bare !== undefined) {
+    const p50 = { ours: figure((run) => run.p50Ms).ours, theirs: median(runs.bare.map((run) => run.p50Ms)) };
+    bench.add({ ...row, ...p50, peer: BARE, work: `${work}: p50`, unit: 'ms', goal: NO_GOAL });
+  }
   bench.add({ ...row, ...figure((run) => run.p99Ms), work: `${work}: p99`, unit: 'ms', goal: atMostTimes(1.25) });
   bench.add({
     ...row,

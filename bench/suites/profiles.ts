@@ -13,6 +13,7 @@ import { engineOf } from '../workloads/decision-engine.ts';
 import { startGateway } from '../workloads/page-gateway-process.ts';
 import { makeWorkload } from '../workloads/policies.ts';
 import { runProgram } from '../workloads/program.ts';
+import { load, startSide } from '../workloads/proxy-sides.ts';
 import { keptEndpoint } from '../workloads/result.ts';
 import { ordinaryTexts } from '../workloads/sql-corpus.ts';
 import { openStore, storeOnce } from '../workloads/store-answer.ts';
@@ -20,7 +21,12 @@ import { openStore, storeOnce } from '../workloads/store-answer.ts';
 const FOLDER = join(import.meta.dirname, '../../build/profiles');
 const ROWS = sized({ quick: 50_000, normal: 500_000 });
 const PAGES = sized({ quick: 300, normal: 6000 });
+const LARGE_PAGES = sized({ quick: 30, normal: 2000 });
 const DOWNLOADS = sized({ quick: 2, normal: 10 });
+const PASSED = [
+  { kilobytes: 10, count: sized({ quick: 300, normal: 30_000 }) },
+  { kilobytes: 1024, count: sized({ quick: 30, normal: 2000 }) },
+];
 const TABLES = sized({ quick: 5, normal: 200 });
 const SEGMENTS = 2000;
 
@@ -33,8 +39,14 @@ export async function run(bench: Bench): Promise<void> {
   await bench.part('profile of a decision', () => decision(bench));
   await bench.part('profile of the SQL check', () => sqlCheck(bench));
   await bench.part('profile of a submission', () => submission(bench));
+  for (const { kilobytes, count } of PASSED) {
+    await bench.part(`profile of a query that passes through, ${kilobytes} KB`, () => passed(bench, kilobytes, count));
+  }
   await bench.part('profile of a page', () =>
     served(bench, 'A page of 100 rows', 'page', PAGES, 'offset=1234&numRows=100'),
+  );
+  await bench.part('profile of a large page', () =>
+    served(bench, 'A page of 10000 rows', 'large-page', LARGE_PAGES, 'offset=1234&numRows=10000'),
   );
   await bench.part('profile of a download', () =>
     served(bench, 'A download as CSV', 'download', DOWNLOADS, 'format=csv'),
@@ -77,6 +89,26 @@ async function submission(bench: Bench): Promise<void> {
     bench.profile(await profileHere(work, fileOf('submission'), 1, run));
   } finally {
     await store.close();
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** The gateway between a client and an engine, each in a process of its own. */
+async function passed(bench: Bench, kilobytes: number, count: number): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'olap-warden-profile-'));
+  const engine = await startSide('engine');
+  try {
+    const gateway = await startSide('ours', engine.url, ['--cpu-prof', `--cpu-prof-dir=${folder}`]);
+    try {
+      await load(gateway, kilobytes, count);
+    } finally {
+      gateway.stop();
+      await gateway.exited;
+    }
+    const work = `A query that passes through, ${kilobytes} KB, with the start of the process`;
+    await keep(bench, work, `pass-through-${kilobytes}`, folder);
+  } finally {
+    engine.stop();
     await rm(folder, { recursive: true });
   }
 }

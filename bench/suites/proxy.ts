@@ -1,12 +1,8 @@
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NODE_OPTIONS } from '../../tools/image/node-options.ts';
 import { freePorts } from '../../test/support/kubernetes/processes.ts';
 import { reasonOf, type Bench } from '../frame/bench.ts';
 import { packageVersion } from '../frame/machine.ts';
@@ -15,21 +11,8 @@ import { atMostTimes, NO_GOAL, type Goal } from '../frame/rows.ts';
 import { sized } from '../frame/sizes.ts';
 import { nginxProgram } from '../peers/nginx.ts';
 import { cpuMsOf } from '../process-cpu.ts';
+import { load, startSide, type Side } from '../workloads/proxy-sides.ts';
 
-interface Side {
-  readonly url: string;
-  readonly pid: number;
-  /** Of a service token; the other sides check no credential. */
-  readonly token?: string;
-  stop(): void;
-}
-
-/** The engine responds with as many kilobytes as the limit. */
-const bodyOf = (kilobytes: number): string =>
-  JSON.stringify({
-    sql: `SELECT a, sum(b) FROM orders WHERE c > 5 AND d = 'x' GROUP BY a ORDER BY sum(b) DESC LIMIT ${kilobytes}`,
-  });
-const CONNECTIONS = 8;
 const ROUNDS = 5;
 /** Times the requests of a round. */
 const WARMUP = 5;
@@ -40,12 +23,12 @@ export async function run(bench: Bench): Promise<void> {
   bench.version('@fastify/http-proxy', await packageVersion('@fastify/http-proxy'));
   bench.version('undici', await packageVersion('undici'));
   const folder = await mkdtemp(join(tmpdir(), 'olap-warden-proxy-'));
-  const engine = await startProcess('engine');
+  const engine = await startSide('engine');
   const sides: Side[] = [engine];
   try {
-    const ours = await startProcess('ours', engine.url);
-    const plugin = await startProcess('plugin', engine.url);
-    const bare = await startProcess('bare', engine.url);
+    const ours = await startSide('ours', engine.url);
+    const plugin = await startSide('plugin', engine.url);
+    const bare = await startSide('bare', engine.url);
     const nginx = await startProxyNginx(bench, folder, engine.url).catch(reasonOf);
     sides.push(ours, plugin, bare, ...(typeof nginx === 'string' ? [] : [nginx]));
     for (const [kilobytes, requests, timesBare] of [
@@ -106,55 +89,6 @@ async function comparePeers(bench: Bench, { kilobytes, requests, ours, peers }: 
       goal,
     });
   }
-}
-
-/** Sends `requests` queries over a few connections. @returns a hash of the last answer of each connection; all are equal */
-async function load(side: Side, kilobytes: number, requests: number): Promise<string> {
-  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
-  const body = bodyOf(kilobytes);
-  let left = requests;
-  const hashes = new Set<string>();
-  await Promise.all(
-    Array.from({ length: CONNECTIONS }, async () => {
-      let last = '';
-      while (left-- > 0) last = await ask(agent, side, body);
-      if (last !== '') hashes.add(last);
-    }),
-  );
-  agent.destroy();
-  return [...hashes].join(' ');
-}
-
-function ask(agent: Agent, { url, token = 'none' }: Side, body: string): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const headers = {
-    authorization: `Bearer ${token}`,
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
-  };
-  const sent = request(`${url}/query/sql`, { method: 'POST', agent, headers }, (response) => {
-    const hash = createHash('sha1').update(String(response.statusCode));
-    response.on('data', (chunk: Buffer) => hash.update(chunk));
-    response.on('end', () => resolve(hash.digest('hex')));
-    response.on('error', reject);
-  });
-  sent.on('error', reject);
-  sent.end(body);
-  return promise;
-}
-
-async function startProcess(...flags: string[]): Promise<Side> {
-  const program = join(import.meta.dirname, '../workloads/proxy-process.ts');
-  const child = spawn(process.execPath, [...(flags[0] === 'ours' ? NODE_OPTIONS : []), program, ...flags], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  for await (const line of createInterface(child.stdout)) {
-    // The gateway also writes its log to the standard output.
-    if (!/^\d+(?: |$)/.test(line)) continue;
-    const [port, token = ''] = line.split(' ');
-    return { url: `http://127.0.0.1:${port}`, token, pid: child.pid ?? 0, stop: () => child.stdin.end() };
-  }
-  throw new Error(`the process \`${flags.join(' ')}\` did not start`);
 }
 
 /** One process with keep-alive connections. */

@@ -37,6 +37,8 @@ const WORDS = ['events', 'orders', 'clicks', 'users', 'metrics', 'logs', 'views'
  */
 export function makeWorkload(size: WorkloadSize, random: () => number): Workload {
   const tables = TEAMS.flatMap((team) => WORDS.flatMap((word) => [1, 2, 3, 4].map((n) => `${team}_${word}_${n}`)));
+  // One object for each table: a gateway decides on a name that it has just read, which is in the processor caches.
+  const resources = tables.map((table) => tableResource(tableNameOf(table)));
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
   const policies = new Map<string, PolicySpec>();
   for (let role = 0; role < size.roles; role++) {
@@ -55,7 +57,7 @@ export function makeWorkload(size: WorkloadSize, random: () => number): Workload
     questions: Array.from({ length: size.questions }, () => ({
       principal: Math.floor(random() * size.principals),
       action: random() < 0.7 ? pick(TABLE_ACTIONS) : pick(ACTIONS),
-      resource: tableResource(tableNameOf(pick(tables))),
+      resource: pick(resources),
     })),
   };
 }

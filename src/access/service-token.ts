@@ -60,15 +60,18 @@ export const DUMMY_HASH = `sha256:${'0'.repeat(64)}`;
 
 /** Constant-time comparison. A stored hash in another format never matches. */
 export function secretKeyMatches(secretKey: string, storedHash: string): boolean {
-  return secretHashMatches(hashSecretKey(secretKey), storedHash);
+  return hashesEqual(bytesOfHash(hashSecretKey(secretKey)), bytesOfHash(storedHash));
 }
 
-/** Like `secretKeyMatches`, for a hashed key. */
-export function secretHashMatches(secretHash: string, storedHash: string): boolean {
-  const actual = Buffer.from(secretHash, 'latin1');
-  const expected = Buffer.from(storedHash, 'latin1');
+/** The bytes of a hash in text form, for `hashesEqual`. */
+export function bytesOfHash(hash: string): Buffer {
+  return Buffer.from(hash, 'latin1');
+}
+
+/** Constant-time comparison of two hashes. */
+export function hashesEqual(one: Buffer, other: Buffer): boolean {
   // Both are hashes, so the length reveals nothing about the secret.
-  return actual.length === expected.length && timingSafeEqual(actual, expected);
+  return one.length === other.length && timingSafeEqual(one, other);
 }
 
 /** The hashes of a token's secret keys, which the status of its ServiceToken contains. */

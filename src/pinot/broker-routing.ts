@@ -75,13 +75,23 @@ export class BrokerRouting {
     return has(map) || has(await this.#forceRead(map, ROUTING, has));
   }
 
-  /** See `KnownTables`. @throws {EngineError} errors of the controller if no map was read yet, or the database of a name was never read */
-  async actualTables(names: readonly TableName[], caller: string = ROUTING): Promise<readonly TableName[]> {
+  /**
+   * See `KnownTables`. Usually without a promise, because each query needs it.
+   * @throws {EngineError} errors of the controller if no map was read yet, or the database of a name was never read
+   */
+  actualTables(
+    names: readonly TableName[],
+    caller: string = ROUTING,
+  ): readonly TableName[] | Promise<readonly TableName[]> {
+    const known = this.#known();
+    return known !== undefined && hasMeanings(known, names) ? tablesMeant(known, names) : this.#readTables(names, caller);
+  }
+
+  async #readTables(names: readonly TableName[], caller: string): Promise<readonly TableName[]> {
     const map = await this.#current();
-    const hasAll = (one: BrokerMap): boolean => names.every((name) => hasMeaning(one, name));
+    const has = (one: BrokerMap): boolean => hasMeanings(one, names);
     // A table may be new, so the map is read again before its name counts as unknown.
-    const used = hasAll(map) ? map : await this.#forceRead(map, caller, hasAll);
-    return [...new Set(names.flatMap((name) => meaningsOf(used, name)))];
+    return tablesMeant(has(map) ? map : await this.#forceRead(map, caller, has), names);
   }
 
   /** Without waiting; undefined if no map was read yet. */
@@ -124,12 +134,16 @@ export class BrokerRouting {
   }
 
   async #current(): Promise<BrokerMap> {
-    if (this.#map === undefined) {
-      // Requests must not overload an unavailable controller.
-      if (this.#reading === undefined && this.#age() < FAILED_READ_MS) throw this.#failure;
-      return untilAborted(this.#read(), AbortSignal.timeout(MAX_WAIT_MS), tooSlow);
-    }
-    if (this.#age() >= this.#options.refreshMs) this.#readInBackground();
+    const known = this.#known();
+    if (known !== undefined) return known;
+    // Requests must not overload an unavailable controller.
+    if (this.#reading === undefined && this.#age() < FAILED_READ_MS) throw this.#failure;
+    return untilAborted(this.#read(), AbortSignal.timeout(MAX_WAIT_MS), tooSlow);
+  }
+
+  /** The map, also an old one, which is then refreshed in the background; undefined if none was read yet. */
+  #known(): BrokerMap | undefined {
+    if (this.#map !== undefined && this.#age() >= this.#options.refreshMs) this.#readInBackground();
     return this.#map;
   }
 
@@ -198,6 +212,14 @@ export class BrokerRouting {
 
 function tooSlow(): EngineError {
   return new EngineError('timeout', `the lists of tables and brokers were not read within ${MAX_WAIT_MS} ms`);
+}
+
+function hasMeanings(map: BrokerMap, names: readonly TableName[]): boolean {
+  return names.every((name) => hasMeaning(map, name));
+}
+
+function tablesMeant(map: BrokerMap, names: readonly TableName[]): readonly TableName[] {
+  return [...new Set(names.flatMap((name) => meaningsOf(map, name)))];
 }
 
 function allTables({ spellings }: BrokerMap): readonly TableName[] {

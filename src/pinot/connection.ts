@@ -110,8 +110,14 @@ class PinotEngine implements Engine, KnownTables {
     return rejectOnAbort(this.#routing.currentTables(maxAgeMs), signal);
   }
 
-  actualTables(names: readonly TableName[], signal?: AbortSignal, caller?: string): Promise<readonly TableName[]> {
-    return rejectOnAbort(this.#routing.actualTables(names, caller), signal);
+  async actualTables(
+    names: readonly TableName[],
+    signal?: AbortSignal,
+    caller?: string,
+  ): Promise<readonly TableName[]> {
+    const found = this.#routing.actualTables(names, caller);
+    // The usual case: nothing is awaited.
+    return found instanceof Promise ? rejectOnAbort(found, signal) : found;
   }
 
   endpoint(url: string): EngineEndpoint {

@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../platform/clock.ts';
-import { Deadline } from '../platform/deadline.ts';
 import { checkHead, type CheckedHead } from './answer-head.ts';
 import { errorAfterHeaders, EndpointError, isConnectionLoss, errorBeforeHeaders } from './failures.ts';
 import type { EngineLink, EnginePool, PooledExchange } from './pool.ts';
@@ -79,7 +78,7 @@ export class Delivery implements PooledExchange, AnswerFlow {
   readonly #outcome = Promise.withResolvers<void>();
   #phase: Phase = 'unsent';
   #controller: Dispatcher.DispatchController | undefined;
-  #deadline: Deadline | undefined;
+  #cancelTimer: () => void = () => undefined;
   /** Why this side aborted the exchange. */
   #reason: Error | undefined;
   #head: CheckedHead | undefined;
@@ -101,8 +100,8 @@ export class Delivery implements PooledExchange, AnswerFlow {
     if (signal?.aborted === true) this.#onCallerAbort();
     // Also aborted if the sink did that in `onAsked`.
     if (this.#phase === 'over') return this.#outcome.promise;
-    this.#deadline = new Deadline(clock, headersTimeoutMs, signal);
-    this.#deadline.signal.addEventListener('abort', this.#onDeadline);
+    this.#cancelTimer = clock.schedule(() => this.#onTimeout(), headersTimeoutMs);
+    signal?.addEventListener('abort', this.#onCallerAbort);
     this.#phase = 'asked';
     pool.enter(this);
     return this.#outcome.promise;
@@ -135,7 +134,7 @@ export class Delivery implements PooledExchange, AnswerFlow {
       controller.abort(error as EngineError);
       return;
     }
-    this.#deadline?.stopTimer();
+    this.#cancelTimer();
     if (this.link) this.link.answered = true;
     this.#phase = 'answering';
     this.#settings.answered(status);
@@ -220,24 +219,23 @@ export class Delivery implements PooledExchange, AnswerFlow {
   }
 
   #cleanUp(): void {
-    this.#deadline?.signal.removeEventListener('abort', this.#onDeadline);
-    this.#deadline?.clear();
+    this.#cancelTimer();
+    this.#settings.signal?.removeEventListener('abort', this.#onCallerAbort);
   }
 
-  readonly #onDeadline = (): void => {
-    if (this.#deadline?.expired !== true) return this.#onCallerAbort();
+  #onTimeout(): void {
     const { url, headersTimeoutMs } = this.#settings;
     const error = new EndpointError('timeout', `no response from ${url} within ${headersTimeoutMs} ms`, {
       reached: true,
     });
     this.#abort(error, () => error);
-  };
+  }
 
-  #onCallerAbort(): void {
+  readonly #onCallerAbort = (): void => {
     const { url, signal } = this.#settings;
     const error = new EndpointError('aborted', abortedMessage(url), { reached: true, cause: signal?.reason });
     this.#abort(error, () => error);
-  }
+  };
 }
 
 function abortedMessage(url: string): string {

@@ -22,7 +22,7 @@ const SERVER_ERROR = 500;
 
 /** 1.2 and newer report the code of the first error of a query in this header, and -1 for none. */
 const ERROR_CODE = 'x-pinot-error-code';
-const ERRORS_BEGIN = '"exceptions":[{';
+const ERRORS_BEGIN = Buffer.from('"exceptions":[{');
 /** Errors are short texts; a longer body is not one of them. */
 const MAX_UNPACKED_BYTES = 1024 * 1024;
 

@@ -6,12 +6,13 @@ import { MAX_PREVIOUS_HASHES } from '../../resources/service-token.ts';
 import type { Principal } from '../principal.ts';
 import {
   ACCESS_KEY_LENGTH,
+  bytesOfHash,
   DUMMY_HASH,
+  hashesEqual,
   hashSecretKey,
   looksLikeServiceToken,
   parseBearerToken,
   SECRET_KEY_LENGTH,
-  secretHashMatches,
   type TokenKeys,
 } from '../service-token.ts';
 import type { KnownToken } from './token-index.ts';
@@ -20,6 +21,8 @@ import type { KnownToken } from './token-index.ts';
 const NO_SUCH_TOKEN = 'the service token is unknown, was revoked, or its secret is wrong';
 
 const MAX_PRINCIPALS = 10_000;
+
+const DUMMY = bytesOfHash(DUMMY_HASH);
 
 const ACCESS_KEY_FORM = new RegExp(`^[a-z0-9]{${ACCESS_KEY_LENGTH}}$`);
 const SECRET_KEY_FORM = new RegExp(`^[a-z0-9]{${SECRET_KEY_LENGTH}}$`);
@@ -75,13 +78,13 @@ export class ServiceTokenAuthenticator implements Authenticator {
 
   /** Always makes the same number of comparisons, so that the time reveals neither the existence of an access key nor a rotation. */
   #secretMatches(secretKey: string, token: KnownToken | undefined): boolean {
-    const secretHash = hashSecretKey(secretKey);
+    const asked = bytesOfHash(hashSecretKey(secretKey));
     const now = this.#clock.now();
-    let matches = secretHashMatches(secretHash, token?.hashes.secretHash ?? DUMMY_HASH);
-    for (let index = 0; index < MAX_PREVIOUS_HASHES; index++) {
-      const previous = token?.hashes.previousHashes[index];
-      const equal = secretHashMatches(secretHash, previous?.hash ?? DUMMY_HASH);
-      matches ||= equal && previous !== undefined && Date.parse(previous.validUntil) > now;
+    let matches = false;
+    for (let index = 0; index <= MAX_PREVIOUS_HASHES; index++) {
+      const secret = token?.secrets[index];
+      const equal = hashesEqual(asked, secret?.hash ?? DUMMY);
+      matches ||= equal && secret !== undefined && secret.validUntil > now;
     }
     return matches;
   }

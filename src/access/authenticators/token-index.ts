@@ -1,12 +1,20 @@
 import type { ServiceToken } from '../../resources/kinds.ts';
-import { hashesOf, type TokenHashes } from '../service-token.ts';
+import { bytesOfHash, hashesOf, type TokenHashes } from '../service-token.ts';
 
 /** A service token in the index. */
 export interface KnownToken {
   readonly name: string;
   readonly accessKey: string;
   readonly token: ServiceToken;
-  readonly hashes: TokenHashes;
+  /** The hash of the secret key, then those that rotations replaced. */
+  readonly secrets: readonly KnownSecret[];
+}
+
+export interface KnownSecret {
+  /** Of the hash, as `bytesOfHash` returns them. */
+  readonly hash: Buffer;
+  /** Milliseconds since the epoch, exclusive; Infinity for the current secret key. */
+  readonly validUntil: number;
 }
 
 /** ServiceTokens by object name and by access key. */
@@ -22,7 +30,7 @@ export class TokenIndex {
     const hashes = hashesOf(token);
     if (hashes === undefined) return;
     const { accessKey } = hashes;
-    this.#known.set(name, { name, accessKey, token, hashes });
+    this.#known.set(name, { name, accessKey, token, secrets: secretsOf(hashes) });
     // Access keys are random. A second token with the same one is not accepted, so that it cannot take the place of the first.
     if (!this.#nameByAccessKey.has(accessKey)) this.#nameByAccessKey.set(accessKey, name);
   }
@@ -48,4 +56,12 @@ export class TokenIndex {
   byName(name: string): KnownToken | undefined {
     return this.#known.get(name);
   }
+}
+
+function secretsOf({ secretHash, previousHashes }: TokenHashes): readonly KnownSecret[] {
+  const previous = previousHashes.map(({ hash, validUntil }) => ({
+    hash: bytesOfHash(hash),
+    validUntil: Date.parse(validUntil),
+  }));
+  return [{ hash: bytesOfHash(secretHash), validUntil: Infinity }, ...previous];
 }

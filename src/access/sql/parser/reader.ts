@@ -1,4 +1,4 @@
-import { RESERVED, type Keyword, type Mark } from '../keywords.ts';
+import { KEYWORDS, MARKS, RESERVED, type Keyword, type Mark } from '../keywords.ts';
 import type { Steps, Token } from '../lexer.ts';
 import type { SqlLimits } from '../limits.ts';
 import { SqlRefusal } from '../refusal.ts';
@@ -25,6 +25,10 @@ export interface Grammar {
   /** Parses the text of a query within a string. */
   readonly script: (sql: string, budget: Budget) => Script;
 }
+
+/** One piece for each keyword and mark: a long text has tens of thousands of them. */
+const KEYWORD_PIECES: ReadonlyMap<Keyword, Piece> = new Map(KEYWORDS.map((text) => [text, { kind: 'keyword', text }]));
+const MARK_PIECES: ReadonlyMap<Mark, Piece> = new Map(MARKS.map((text) => [text, { kind: 'mark', text }]));
 
 /** Position in the tokens of one text, and the pieces read so far. */
 export class Reader {
@@ -64,11 +68,11 @@ export class Reader {
   }
 
   keyword(text: Keyword): void {
-    this.pieces.push({ kind: 'keyword', text });
+    this.pieces.push(KEYWORD_PIECES.get(text) as Piece);
   }
 
   mark(text: Mark): void {
-    this.pieces.push({ kind: 'mark', text });
+    this.pieces.push(MARK_PIECES.get(text) as Piece);
   }
 
   /** If these words follow, consumes them, adds them as pieces and returns true. */
