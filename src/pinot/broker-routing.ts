@@ -84,7 +84,9 @@ export class BrokerRouting {
     caller: string = ROUTING,
   ): readonly TableName[] | Promise<readonly TableName[]> {
     const known = this.#known();
-    return known !== undefined && hasMeanings(known, names) ? tablesMeant(known, names) : this.#readTables(names, caller);
+    return known !== undefined && hasMeanings(known, names)
+      ? tablesMeant(known, names)
+      : this.#readTables(names, caller);
   }
 
   async #readTables(names: readonly TableName[], caller: string): Promise<readonly TableName[]> {

@@ -1,3 +1,4 @@
+import { atOnce, type Parts } from './parts.ts';
 import { decodeUtf8 } from './utf-8.ts';
 
 /** Limits of a JSON text. */
@@ -25,6 +26,9 @@ export const DEFAULT_MAX_JSON_BYTES = 1024 * 1024;
 export const DEFAULT_MAX_JSON_DEPTH = 64;
 export const DEFAULT_MAX_JSON_VALUES = 32_768;
 
+/** Values of one part of the work. */
+const VALUES_PER_PART = 8192;
+
 /**
  * Reads a JSON text (RFC 8259) that every JSON parser reads alike: valid UTF-8 without a byte order mark, each key once in its object
  * (however it is escaped), no half of a surrogate pair. Time is linear in the length of the text, and nothing recurses.
@@ -34,13 +38,18 @@ export const DEFAULT_MAX_JSON_VALUES = 32_768;
  * @throws StrictJsonError
  */
 export function parseStrictJson(bytes: Uint8Array, limits: StrictJsonLimits = {}): unknown {
+  return atOnce(parsingStrictJson(bytes, limits));
+}
+
+/** `parseStrictJson` in parts; the last one is JSON.parse of a text that is known to be valid. */
+export function* parsingStrictJson(bytes: Uint8Array, limits: StrictJsonLimits = {}): Parts<unknown> {
   const { maxBytes = DEFAULT_MAX_JSON_BYTES } = limits;
   if (bytes.length > maxBytes)
     throw new StrictJsonError(`JSON too large: ${bytes.length} bytes, at most ${maxBytes} are allowed`);
   const { text, invalidAt } = decodeUtf8(bytes);
   if (text === undefined)
     throw new StrictJsonError(`invalid UTF-8 at byte ${invalidAt}: JSON must be encoded in UTF-8`);
-  new Scan(text, limits).run();
+  yield* new Scan(text, limits).run();
   // The scan has verified that the string is JSON, so this cannot fail.
   return JSON.parse(text);
 }
@@ -84,9 +93,15 @@ class Scan {
     this.#maxValues = maxValues;
   }
 
-  run(): void {
-    do this.#readValue();
-    while (this.#continues());
+  *run(): Parts<void> {
+    let nextPart = VALUES_PER_PART;
+    do {
+      this.#readValue();
+      if (this.#values < nextPart) continue;
+      nextPart = this.#values + VALUES_PER_PART;
+      yield;
+    } while (this.#continues());
+    if (nextPart > VALUES_PER_PART) yield;
   }
 
   /** Reads a scalar, an empty object or array, or the beginning of one up to its first scalar. */

@@ -1,10 +1,11 @@
+import { atOnce, type Parts } from '../../platform/parts.ts';
 import { SQL_LIMITS, type SqlLimits } from './limits.ts';
 import type { Steps } from './lexer.ts';
 import type { TableName } from '../../pinot/table-name.ts';
 import { resolveDatabases } from './databases.ts';
-import { readScript } from './parser/script.ts';
+import { readingScript } from './parser/script.ts';
 import { parseOptions, printOptions } from './options-field.ts';
-import { print } from './printer.ts';
+import { printing } from './printer.ts';
 import { requireKnownOption } from './query-options.ts';
 import { position, SqlRefusal } from './refusal.ts';
 import type { Option, Script, TableReference } from './tree.ts';
@@ -53,8 +54,17 @@ export interface RefusedSql {
  * @param steps counts the work; for tests
  */
 export function judgeSql(sql: string, context: SqlContext = {}, steps: Steps = { count: 0 }): JudgedSql | RefusedSql {
+  return atOnce(judgingSql(sql, context, steps));
+}
+
+/** `judgeSql` in parts, for long texts. The longest part is to parse the tokens. */
+export function* judgingSql(
+  sql: string,
+  context: SqlContext,
+  steps: Steps = { count: 0 },
+): Parts<JudgedSql | RefusedSql> {
   try {
-    return judge(sql, context, steps);
+    return yield* judge(sql, context, steps);
   } catch (error) {
     if (!(error instanceof SqlRefusal)) throw error;
     const { line, column } = position(sql, error.at);
@@ -62,10 +72,10 @@ export function judgeSql(sql: string, context: SqlContext = {}, steps: Steps = {
   }
 }
 
-function judge(sql: string, context: SqlContext, steps: Steps): JudgedSql {
+function* judge(sql: string, context: SqlContext, steps: Steps): Parts<JudgedSql> {
   const { database, queryOptions, limits = SQL_LIMITS } = context;
   if (Buffer.byteLength(sql) > limits.bytes) throw new SqlRefusal(`the text is longer than ${limits.bytes} bytes`);
-  const script = readScript(sql, { steps, limits, depth: 0, texts: 0, tables: 0, commonTables: 0 });
+  const script = yield* readingScript(sql, { steps, limits, depth: 0, texts: 0, tables: 0, commonTables: 0 });
   const requestOptions = parseOptions('queryOptions', queryOptions, limits);
   const found: Found = { tables: [], lookups: [], options: [...requestOptions] };
   collect(script, found);
@@ -81,7 +91,7 @@ function judge(sql: string, context: SqlContext, steps: Steps): JudgedSql {
   });
   return {
     ok: true,
-    text: print(script, databases, limits.bytes * MAX_GROWTH),
+    text: yield* printing(script, databases, limits.bytes * MAX_GROWTH),
     queryOptions: printOptions(requestOptions),
     database: databases.header,
     tables: databases.tables,

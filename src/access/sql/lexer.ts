@@ -1,3 +1,4 @@
+import { atOnce, type Parts } from '../../platform/parts.ts';
 import type { SqlLimits } from './limits.ts';
 import { SqlRefusal } from './refusal.ts';
 
@@ -57,11 +58,19 @@ export interface LexerBudget {
   readonly limits: SqlLimits;
 }
 
+/** Tokens of one part of the work. */
+const TOKENS_PER_PART = 8192;
+
 /**
  * Splits a text into tokens without comments; the last one has kind `end`.
  * @throws {SqlRefusal}
  */
 export function tokenize(sql: string, budget: LexerBudget): Token[] {
+  return atOnce(tokenizing(sql, budget));
+}
+
+/** `tokenize` in parts. */
+export function tokenizing(sql: string, budget: LexerBudget): Parts<Token[]> {
   return new Lexer(sql, budget).read();
 }
 
@@ -79,7 +88,7 @@ class Lexer {
     this.#limits = limits;
   }
 
-  read(): Token[] {
+  *read(): Parts<Token[]> {
     const sql = this.#sql;
     if (!sql.isWellFormed())
       throw new SqlRefusal('the text contains half of a surrogate pair, which is not a character');
@@ -90,6 +99,7 @@ class Lexer {
       if (this.#tokens.length > this.#limits.tokens) {
         throw new SqlRefusal(`the text has more than ${this.#limits.tokens} tokens`, start);
       }
+      if (this.#tokens.length % TOKENS_PER_PART === 0) yield;
     }
     this.#push('end', '', '', this.#at);
     return this.#tokens;

@@ -1,8 +1,12 @@
+import { atOnce, type Parts } from '../../platform/parts.ts';
 import { TIME_UNITS, TYPES, CONSTANTS, BARE_FUNCTIONS, KEYWORDS, MARKS } from './keywords.ts';
 import type { StringPrefix } from './lexer.ts';
 import { SqlRefusal } from './refusal.ts';
 import type { Databases } from './databases.ts';
 import type { Hint, HintOption, Piece, Script } from './tree.ts';
+
+/** Texts of one part of the work; most pieces are one or two. */
+const TEXTS_PER_PART = 16_384;
 
 /**
  * Prints the canonical text of a script. Only this text may be sent to the engine.
@@ -11,13 +15,23 @@ import type { Hint, HintOption, Piece, Script } from './tree.ts';
  * @throws {SqlRefusal} for a text within a string that is longer
  */
 export function print(script: Script, databases: Databases, maxLength: number): string {
+  return atOnce(printing(script, databases, maxLength));
+}
+
+/** `print` in parts. */
+export function* printing(script: Script, databases: Databases, maxLength: number): Parts<string> {
   const parts: string[] = [];
   let before: string = '';
+  let nextPart = TEXTS_PER_PART;
   for (const piece of script.pieces) {
     const text = piece.kind === 'text' ? printText(piece, databases, maxLength) : printPiece(piece, databases);
     if (before !== '' && needsSpace(before, text, piece)) parts.push(' ');
     parts.push(text);
     before = text;
+    if (parts.length >= nextPart) {
+      nextPart = parts.length + TEXTS_PER_PART;
+      yield;
+    }
   }
   return parts.join('');
 }

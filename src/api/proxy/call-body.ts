@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { EngineCall } from '../../pinot/call-actions.ts';
-import { parseStrictJson, StrictJsonError, type StrictJsonLimits } from '../../platform/strict-json.ts';
+import { inTurns } from '../../platform/parts.ts';
+import { parsingStrictJson, StrictJsonError, type StrictJsonLimits } from '../../platform/strict-json.ts';
 import { HttpError } from '../server/errors.ts';
 import { readBody } from '../server/request/read-body.ts';
 import { tablesOfBody, textsOfTables, type BodyTables } from './body-tables.ts';
@@ -39,8 +40,10 @@ export async function judgedBody(
   if (call.body === 'nothing') return { kind: 'stream' };
   if (media === 'multipart/form-data') return { kind: 'unread' };
   const bytes = await readBody(request.raw, limits.maxBytes);
-  await request.server.longWork.begin(request.principal.srn, bytes.length, () => !request.raw.socket.destroyed);
-  const body = bytes.length === 0 ? undefined : strictJson(bytes, limits);
+  const turn = (): Promise<void> =>
+    request.server.longWork.begin(request.principal.srn, bytes.length, () => !request.raw.socket.destroyed);
+  await turn();
+  const body = bytes.length === 0 ? undefined : await strictJson(bytes, limits, turn);
   if (call.body === 'cluster') return { kind: 'cluster', bytes, parts: textsOfTables(body) };
   return { kind: 'read', bytes, tables: tablesOfBody(body) };
 }
@@ -48,16 +51,16 @@ export async function judgedBody(
 /** `Content-Type` of bodies that were parsed as JSON, independent of the client's header. */
 export const JSON_HEADER = 'application/json; charset=utf-8';
 
-function strictJson(bytes: Buffer, limits: StrictJsonLimits): unknown {
-  const body = parsed(bytes, limits);
+async function strictJson(bytes: Buffer, limits: StrictJsonLimits, turn: () => Promise<void>): Promise<unknown> {
+  const body = await parsed(bytes, limits, turn);
   // The engine can read an object from a string that contains its JSON, so the names in the string would count.
   if (typeof body !== 'object') throw new HttpError(400, 'the body must be a JSON object or a list');
   return body;
 }
 
-function parsed(bytes: Buffer, limits: StrictJsonLimits): unknown {
+async function parsed(bytes: Buffer, limits: StrictJsonLimits, turn: () => Promise<void>): Promise<unknown> {
   try {
-    return parseStrictJson(bytes, limits);
+    return await inTurns(parsingStrictJson(bytes, limits), turn);
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error;
     throw new HttpError(400, `the body must be JSON in UTF-8 with each key once: ${error.message}`, { cause: error });

@@ -257,7 +257,7 @@ describe('names that do not exist', () => {
     now += 2_000;
     controller.take();
     await Promise.all(
-      Array.from({ length: 50 }, (_, index) => routing.actualTables(names(`n${index}`), `caller${index}`)),
+      Array.from({ length: 50 }, async (_, index) => routing.actualTables(names(`n${index}`), `caller${index}`)),
     );
     expect(controller.take().filter((line) => line === '/databases')).toHaveLength(1);
   });
@@ -273,7 +273,7 @@ describe('names that do not exist', () => {
 
 it('an unavailable controller does not get a call for each request', async () => {
   controller.down = true;
-  const asked = Array.from({ length: 20 }, () => routing.actualTables(names('t')));
+  const asked = Array.from({ length: 20 }, async () => routing.actualTables(names('t')));
   for (const one of await Promise.allSettled(asked)) expect(one.status).toBe('rejected');
   const first = controller.take().length;
   expect(first).toBeLessThanOrEqual(6);

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseStrictJson, StrictJsonError, type StrictJsonLimits } from '../../../src/platform/strict-json.ts';
+import {
+  parseStrictJson,
+  parsingStrictJson,
+  StrictJsonError,
+  type StrictJsonLimits,
+} from '../../../src/platform/strict-json.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const parse = (text: string, limits?: StrictJsonLimits): unknown => parseStrictJson(encode(text), limits);
@@ -194,5 +199,30 @@ describe('parseStrictJson', () => {
   it('truncates a long key in the message', () => {
     const key = 'k'.repeat(10_000);
     expect(messageOf(encode(`{"${key}":1,"${key}":2}`)).length).toBeLessThan(300);
+  });
+
+  it.each([
+    ['a short text', '{"a":[1,2]}', 0],
+    ['as many values as are allowed', `[${'0,'.repeat(32_766)}0]`, 5],
+    ['many values and a mistake at the end', `[${'0,'.repeat(32_000)}x]`, 3],
+  ])('parses %s in parts, with the same result', (_, text, parts) => {
+    const outcome = (read: () => unknown): unknown => {
+      try {
+        return read();
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    let count = 0;
+    const inParts = outcome(() => {
+      const work = parsingStrictJson(encode(text));
+      for (;;) {
+        const { done, value } = work.next();
+        if (done === true) return value;
+        count++;
+      }
+    });
+    expect(inParts).toEqual(outcome(() => parse(text)));
+    expect(count).toBe(parts);
   });
 });

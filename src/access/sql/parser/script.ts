@@ -1,5 +1,6 @@
+import { atOnce, type Parts } from '../../../platform/parts.ts';
 import type { Keyword } from '../keywords.ts';
-import { tokenize, type Token } from '../lexer.ts';
+import { tokenizing, type Token } from '../lexer.ts';
 import { SqlRefusal } from '../refusal.ts';
 import type { Option, Script } from '../tree.ts';
 import { expression } from './expression.ts';
@@ -9,12 +10,26 @@ import { Reader, type Budget, type Grammar } from './reader.ts';
 
 const GRAMMAR: Grammar = { expression, query: readQuery, queryTail, script: readScript };
 
+/** As many are split and parsed in one part. */
+const TOKENS_AT_ONCE = 4096;
+
 /**
  * Parses a complete text: options and one query, optionally with `EXPLAIN`, or `DESCRIBE`.
  * @throws {SqlRefusal}
  */
 export function readScript(sql: string, budget: Budget): Script {
-  const at = new Reader(tokenize(sql, budget), budget, GRAMMAR);
+  return atOnce(readingScript(sql, budget));
+}
+
+/** `readScript` in parts. */
+export function* readingScript(sql: string, budget: Budget): Parts<Script> {
+  const tokens = yield* tokenizing(sql, budget);
+  if (tokens.length > TOKENS_AT_ONCE) yield;
+  return parse(tokens, budget, sql.length);
+}
+
+function parse(tokens: readonly Token[], budget: Budget, length: number): Script {
+  const at = new Reader(tokens, budget, GRAMMAR);
   const options: Option[] = [];
   let limit: number | undefined;
   let queries = 0;
@@ -33,7 +48,7 @@ export function readScript(sql: string, budget: Budget): Script {
     if (at.peek().kind !== 'end' && at.key() !== ';')
       throw at.unexpected('an operator, a clause, `;` or the end of the text');
   }
-  if (queries === 0) throw new SqlRefusal('the text has no query', sql.length);
+  if (queries === 0) throw new SqlRefusal('the text has no query', length);
   return { pieces: at.pieces, options, limit };
 }
 

@@ -1,6 +1,7 @@
-import { judgeSql, type JudgedSql, type RefusedSql, type SqlContext } from '../../../access/sql/judge.ts';
+import { judgingSql, judgeSql, type JudgedSql, type RefusedSql, type SqlContext } from '../../../access/sql/judge.ts';
 import { SQL_LIMITS, type SqlLimits } from '../../../access/sql/limits.ts';
 import { LruCache } from '../../../platform/lru.ts';
+import { inTurns } from '../../../platform/parts.ts';
 
 const MAX_TEXTS = 1_000;
 /** Longer texts are rarely repeated, so they are not cached. */
@@ -20,10 +21,17 @@ export class JudgedTexts {
     this.#limits = limits;
   }
 
-  /** Same result as `judgeSql`. */
-  judge(sql: string, { database, queryOptions, multistage }: Omit<SqlContext, 'limits'>): JudgedSql | RefusedSql {
+  /**
+   * Same result as `judgeSql`.
+   * @param turn resolves when the next part of a long text may be judged
+   */
+  async judge(
+    sql: string,
+    { database, queryOptions, multistage }: Omit<SqlContext, 'limits'>,
+    turn: () => Promise<void>,
+  ): Promise<JudgedSql | RefusedSql> {
     const context = { database, queryOptions, multistage, limits: this.#limits };
-    if (sql.length + (queryOptions?.length ?? 0) > MAX_LENGTH) return judgeSql(sql, context);
+    if (sql.length + (queryOptions?.length ?? 0) > MAX_LENGTH) return inTurns(judgingSql(sql, context), turn);
     const key = JSON.stringify([sql, database, queryOptions, multistage]);
     const known = this.#known.get(key);
     if (known !== undefined) return known;

@@ -55,12 +55,12 @@ export async function readQuery(
   reading: QueryReading,
 ): Promise<JudgedQuery> {
   requireMethod(exchange, requestClass.sql);
-  const { query, paging } = await readWrittenQuery(exchange, requestClass, reading);
+  const { query, paging, turn } = await readWrittenQuery(exchange, requestClass, reading);
   if (paging.async === true && requestClass.kind !== 'submit') {
     throw new HttpError(400, '`async=true` requires `doPaginate=true`: only a stored result can be read later');
   }
   const multistage = MULTISTAGE_PATHS.has(requestClass.sql.path);
-  const judged = judgeTexts(exchange, query, multistage, reading.texts);
+  const judged = await judgeTexts(exchange, query, { multistage, texts: reading.texts, turn });
   const named = [...new Set(judged.all.flatMap(({ tables }) => tables))];
   const { signal, principal } = exchange;
   const tables = named.length === 0 ? [] : await reading.engine.actualTables(named, signal, principal.srn);
@@ -82,18 +82,23 @@ interface JudgedFields {
 }
 
 /** @throws {HttpError} 400 for a text that is refused, or that does not bound its rows */
-function judgeTexts(exchange: Exchange, query: WrittenQuery, multistage: boolean, texts: JudgedTexts): JudgedFields {
+async function judgeTexts(
+  exchange: Exchange,
+  query: WrittenQuery,
+  { multistage, texts, turn }: { multistage: boolean; texts: JudgedTexts; turn: () => Promise<void> },
+): Promise<JudgedFields> {
   const { queryOptions } = query;
   const database = databaseOf(exchange.headers);
-  const judge = (text: string, index?: number): JudgedSql => {
-    const judged = texts.judge(text, { database, queryOptions, multistage });
+  const judge = async (text: string, index?: number): Promise<JudgedSql> => {
+    const judged = await texts.judge(text, { database, queryOptions, multistage }, turn);
     const which = index === undefined ? 'the query' : `\`sqls[${index}]\``;
     if (!judged.ok) throw new HttpError(400, `${which} is rejected: ${judged.reason}`);
     requireBoundedRows(exchange, judged);
     return judged;
   };
-  const sql = query.sql === undefined ? undefined : judge(query.sql);
-  const sqls = query.sqls?.map(judge);
+  const sql = query.sql === undefined ? undefined : await judge(query.sql);
+  const sqls: JudgedSql[] | undefined = query.sqls && [];
+  for (const [index, text] of query.sqls?.entries() ?? []) sqls?.push(await judge(text, index));
   const all = [...(sql === undefined ? [] : [sql]), ...(sqls ?? [])];
   return { sql, sqls, all, database: commonDatabase(all) };
 }
@@ -136,25 +141,35 @@ function requireMethod({ method }: Exchange, { methods }: SqlPath): void {
   throw new HttpError(405, `\`${method}\` is not allowed here: use ${allow}`, { headers: { allow } });
 }
 
+interface Written {
+  readonly query: WrittenQuery;
+  readonly paging: Paging;
+  /** Resolves when the next part of the work for a long text may begin. */
+  readonly turn: () => Promise<void>;
+}
+
 async function readWrittenQuery(
   exchange: Exchange,
   { sql: { path }, parameters }: RequestClass & { readonly sql: SqlPath },
   { bodyBytes, json }: QueryReading,
-): Promise<{ query: WrittenQuery; paging: Paging }> {
+): Promise<Written> {
   const supportsPaging = path === '/query/sql';
-  const begin = (bytes: number): Promise<void> =>
+  const turnFor = (bytes: number) => (): Promise<void> =>
     exchange.server.longWork.begin(exchange.principal.srn, bytes, () => !exchange.isClosed);
   if (exchange.method === 'GET') {
-    await begin(exchange.url.length);
-    if (!supportsPaging) return { query: readText(parameters), paging: {} };
+    const turn = turnFor(exchange.url.length);
+    await turn();
+    if (!supportsPaging) return { query: readText(parameters), paging: {}, turn };
     const query = readPagedText(parameters);
-    return { query, paging: query };
+    return { query, paging: query, turn };
   }
   const paging = supportsPaging ? readPaging(parameters) : readNoParameters(parameters);
   const bytes = await readBody(exchange.request, bodyBytes);
-  await begin(bytes.length);
-  const body = readJsonBody(exchange, bytes, json);
-  return { query: path === '/validateMultiStageQuery' ? readValidationBody(body) : readSqlBody(body), paging };
+  const turn = turnFor(bytes.length);
+  await turn();
+  const body = await readJsonBody(exchange, bytes, json, turn);
+  await turn();
+  return { query: path === '/validateMultiStageQuery' ? readValidationBody(body) : readSqlBody(body), paging, turn };
 }
 
 function requireBoundedRows({ maxRows }: Exchange, judged: JudgedSql): void {

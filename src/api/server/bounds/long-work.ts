@@ -27,8 +27,8 @@ interface Waiting {
 
 /**
  * Spreads the work for large request bodies. To parse and judge one takes up to 50 ms, in which the event loop serves nothing else; a caller who sends many
- * at once, also one without any right, would stop probes and the requests of all others for seconds. So one of them is worked on at a time, the
- * callers take turns, and after each the event loop is left to other requests for as long as the work took.
+ * at once, also one without any right, would stop probes and the requests of all others for seconds. So a part of one of them is worked on at a time,
+ * the callers take turns, and after each part the event loop is left to other requests for as long as the work took.
  */
 export class LongWork {
   readonly #clock: LongWorkOptions['clock'];
@@ -50,7 +50,7 @@ export class LongWork {
   }
 
   /**
-   * Resolves when the work for a request may begin. The work is what the caller does then without waiting for anything but promises that are resolved.
+   * Resolves when the work for a request, or the next part of it, may begin. The work is what the caller does then without waiting for anything but promises that are resolved.
    * @param bytes of the request
    * @param isOpen whether the client still waits
    * @throws {HttpError} 429 or 503 if too many requests wait; 503 after ten seconds; 400 for a client that has left

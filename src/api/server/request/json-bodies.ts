@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { parseStrictJson, type StrictJsonLimits, StrictJsonError } from '../../../platform/strict-json.ts';
+import { inTurns } from '../../../platform/parts.ts';
+import { parsingStrictJson, type StrictJsonLimits, StrictJsonError } from '../../../platform/strict-json.ts';
 import { contentTypeOf, requireUncompressed, requireUtf8 } from './content-type.ts';
 import { HttpError } from '../errors.ts';
 
@@ -23,7 +24,7 @@ export function registerJsonBodies(app: FastifyInstance, limits: JsonLimits): vo
     const turn = (): Promise<void> =>
       request.server.longWork.begin(callerOf(request), body.length, () => !request.raw.socket.destroyed);
     await turn();
-    const value = readJson(request, body, limits);
+    const value = await readJson(request, body, limits, turn);
     // What the route does with it is as long again.
     await turn();
     return value;
@@ -37,22 +38,33 @@ function callerOf({ principal, clientAddress }: FastifyRequest): string {
 
 /**
  * Parses a body that must be a JSON object.
+ * @param turn resolves when the next part of a long body may be parsed
  * @throws {HttpError} 400, 415
  */
-export function readJsonBody(request: WithHeaders, body: Buffer, limits: JsonLimits): object {
-  const value = readJson(request, body, limits);
+export async function readJsonBody(
+  request: WithHeaders,
+  body: Buffer,
+  limits: JsonLimits,
+  turn: () => Promise<void>,
+): Promise<object> {
+  const value = await readJson(request, body, limits, turn);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   throw new HttpError(400, 'the body must be a JSON object');
 }
 
 /** Parses an uncompressed JSON body in UTF-8. @throws {HttpError} 400, 415 */
-function readJson({ headers }: WithHeaders, body: Buffer, limits: JsonLimits): unknown {
+async function readJson(
+  { headers }: WithHeaders,
+  body: Buffer,
+  limits: JsonLimits,
+  turn: () => Promise<void>,
+): Promise<unknown> {
   requireUncompressed(headers);
   requireUtf8(contentTypeOf(headers, JSON_TYPES)?.parameters ?? []);
   if (body.length === 0) throw new HttpError(400, 'the body is empty: send a JSON document, or no `Content-Type`');
   try {
     // The size limit was applied when the body was read.
-    return parseStrictJson(body, { ...limits, maxBytes: body.length });
+    return await inTurns(parsingStrictJson(body, { ...limits, maxBytes: body.length }), turn);
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error;
     throw new HttpError(400, `invalid body: ${error.message}`, { cause: error });
