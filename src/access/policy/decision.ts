@@ -43,6 +43,8 @@ interface PrincipalGrants {
   /** Of the assignments. */
   readonly generation: number;
   readonly grants: GrantSet;
+  /** Whether `validFrom` or `validUntil` is a time. */
+  readonly expires: boolean;
   readonly validFrom: number;
   readonly validUntil: number;
   /** The policies that were reported to the observer on `observedDay`. */
@@ -137,7 +139,8 @@ export class DecisionEngine implements Decisions {
     const { roles, validFrom, validUntil } = this.#lookup.heldRoles(principal);
     const grants = this.#grantsForRoles(roles);
     const observed = new Set<string | undefined>();
-    const held = { generation: this.#generation, grants, validFrom, validUntil, observed, observedDay: 0 };
+    const expires = validFrom !== -Infinity || validUntil !== Infinity;
+    const held = { generation: this.#generation, grants, expires, validFrom, validUntil, observed, observedDay: 0 };
     this.#byPrincipal.set(principal, held);
     return held;
   }
@@ -160,10 +163,10 @@ export class DecisionEngine implements Decisions {
   }
 
   /** Reads the clock only for callers with an assignment that expires. A clock that was set back makes expired assignments valid again. */
-  #isValid({ validFrom, validUntil }: PrincipalGrants): boolean {
-    if (validUntil === Infinity && validFrom === -Infinity) return true;
+  #isValid(held: PrincipalGrants): boolean {
+    if (!held.expires) return true;
     const now = this.#clock.now();
-    return validFrom <= now && now < validUntil;
+    return held.validFrom <= now && now < held.validUntil;
   }
 
   /** @param spec as stored; an invalid one denies everything to the roles with the policy */

@@ -114,13 +114,20 @@ export function parseSrnPattern(text: string): SrnParseResult<SrnPattern> {
   if (text === '*') return { ok: true, value: { source: text, levels: [], last: undefined } };
   const parsed = parseLevels(text);
   if (!parsed.ok) return parsed;
-  const levels = parsed.value.map(({ kind, id }) => ({ kind: compileGlob(kind), id: compileGlob(id) }));
+  const levels = parsed.value.map(({ kind, id }) => ({ kind: kindGlob(kind), id: compileGlob(id) }));
   for (const { kind } of levels) {
     if (!SRN_KINDS.some((known) => globMatches(kind, known))) {
       return { ok: false, message: unknownKind(text, kind.source) };
     }
   }
   return { ok: true, value: { source: text, levels, last: levels.at(-1) } };
+}
+
+/** Almost all patterns have one of these kinds: sharing their globs saves memory with 100,000 statements. */
+const KIND_GLOBS: ReadonlyMap<string, Glob> = new Map(SRN_KINDS.map((kind) => [kind, compileGlob(kind)]));
+
+function kindGlob(kind: string): Glob {
+  return KIND_GLOBS.get(kind) ?? compileGlob(kind);
 }
 
 /** Whether the pattern matches every resource: `*`, or one level of only stars. */

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { EngineCall } from '../../pinot/call-actions.ts';
-import { inTurns } from '../../platform/parts.ts';
+import { inTurns, type Turn } from '../../platform/parts.ts';
 import { parsingStrictJson, StrictJsonError, type StrictJsonLimits } from '../../platform/strict-json.ts';
 import { HttpError } from '../server/errors.ts';
 import { readBody } from '../server/request/read-body.ts';
@@ -40,7 +40,7 @@ export async function judgedBody(
   if (call.body === 'nothing') return { kind: 'stream' };
   if (media === 'multipart/form-data') return { kind: 'unread' };
   const bytes = await readBody(request.raw, limits.maxBytes);
-  const turn = (): Promise<void> =>
+  const turn: Turn = () =>
     request.server.longWork.begin(request.principal.srn, bytes.length, () => !request.raw.socket.destroyed);
   await turn();
   const body = bytes.length === 0 ? undefined : await strictJson(bytes, limits, turn);
@@ -51,14 +51,14 @@ export async function judgedBody(
 /** `Content-Type` of bodies that were parsed as JSON, independent of the client's header. */
 export const JSON_HEADER = 'application/json; charset=utf-8';
 
-async function strictJson(bytes: Buffer, limits: StrictJsonLimits, turn: () => Promise<void>): Promise<unknown> {
+async function strictJson(bytes: Buffer, limits: StrictJsonLimits, turn: Turn): Promise<unknown> {
   const body = await parsed(bytes, limits, turn);
   // The engine can read an object from a string that contains its JSON, so the names in the string would count.
   if (typeof body !== 'object') throw new HttpError(400, 'the body must be a JSON object or a list');
   return body;
 }
 
-async function parsed(bytes: Buffer, limits: StrictJsonLimits, turn: () => Promise<void>): Promise<unknown> {
+async function parsed(bytes: Buffer, limits: StrictJsonLimits, turn: Turn): Promise<unknown> {
   try {
     return await inTurns(parsingStrictJson(bytes, limits), turn);
   } catch (error) {

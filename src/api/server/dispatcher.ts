@@ -1,6 +1,6 @@
 import { type IncomingMessage, type ServerResponse } from 'node:http';
 import { notFound } from './app-errors.ts';
-import { classOf, type RequestClass } from './request/classify.ts';
+import { classify, keepClass, type RequestClass } from './request/classify.ts';
 import { type DataPlane, isData } from '../queries/data-plane/data-plane.ts';
 import { Exchange, type ExchangeParts } from '../queries/data-plane/exchange.ts';
 import { type Listener, serveSequentially } from './bounds/pipelining.ts';
@@ -26,13 +26,15 @@ export function createDispatcher({ dataPlane, controlPlane, exchange }: Dispatch
     response.setMaxListeners(MAX_LISTENERS);
     let requestClass: RequestClass;
     try {
-      requestClass = classOf(request);
+      requestClass = classify(request.method ?? '', request.url ?? '');
       checkHeaders(request);
     } catch (error) {
       return new Exchange(request, response, NO_ROUTE, exchange).fail(error);
     }
-    if (!isData(requestClass.kind)) controlPlane(request, response);
-    else if (dataPlane !== undefined) dataPlane.serve(request, response, requestClass);
+    if (!isData(requestClass.kind)) {
+      keepClass(request, requestClass);
+      controlPlane(request, response);
+    } else if (dataPlane !== undefined) dataPlane.serve(request, response, requestClass);
     else {
       const rejected = new Exchange(request, response, NO_ROUTE, exchange);
       rejected.fail(notFound(rejected));

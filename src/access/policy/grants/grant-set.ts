@@ -30,10 +30,15 @@ export interface HeldPolicy {
  * patterns. For a gain of one action on one resource both give the same answer.
  */
 export class GrantSet {
-  readonly key: string;
-  readonly roles: readonly string[];
+  // The fields of a decision come first: adjacent ones are loaded together, and each load from memory takes as long as many comparisons.
   /** True after a source of this set has changed: create a new one. */
   stale = false;
+  /** Whether one of the policies is invalid: then everything is denied, and nothing is held. */
+  readonly #deniesAll: boolean;
+  readonly #allows: StatementIndex;
+  readonly #denies: StatementIndex;
+  readonly key: string;
+  readonly roles: readonly string[];
   readonly statementCount: number;
   /** Number of resource patterns in all statements; determines the cost of a decision. */
   readonly patternCount: number;
@@ -46,14 +51,13 @@ export class GrantSet {
   /** The statements that were used on `#usedDay`. */
   readonly #used = new Set<CompiledStatement>();
   #usedDay = 0;
-  readonly #denies: StatementIndex;
-  readonly #allows: StatementIndex;
 
   constructor(key: string, roles: readonly string[], held: readonly HeldPolicy[]) {
     this.key = key;
     this.roles = roles;
     this.#held = held;
     this.#invalid = held.filter(({ policy }) => isInvalid(policy));
+    this.#deniesAll = this.#invalid.length > 0;
     const statements = held.flatMap(({ policy }) => policy.statements);
     this.statementCount = statements.length;
     const patterns = statements.flatMap(({ resources }) => resources);
@@ -66,11 +70,6 @@ export class GrantSet {
 
   get policies(): readonly HeldPolicy[] {
     return this.#held;
-  }
-
-  /** Whether one of the policies is invalid: then everything is denied, and nothing is held. */
-  get #deniesAll(): boolean {
-    return this.#invalid.length > 0;
   }
 
   isAllowed(question: Question): boolean {

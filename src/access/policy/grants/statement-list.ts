@@ -1,4 +1,5 @@
 import { ACTION_COUNT, includesAction, type AskedAction } from '../action-set.ts';
+import type { CompiledStatement } from '../compiled-policy.ts';
 import {
   headOf,
   isEnough,
@@ -8,31 +9,40 @@ import {
   type Question,
   type StatementIndex,
 } from '../question.ts';
+import type { SrnPattern } from '../srn.ts';
 
 /**
  * For few patterns: much smaller than a trie and as fast, because most patterns are excluded by comparing adjacent numbers:
  * first the action bits, then the first characters.
+ *
+ * The table is small, so that those of many callers fit into the processor caches: actions that the same statements have are one class. It has, one
+ * after the other, the class of each action (a byte each), for each class the bits of the patterns with its actions, and for each pattern its head.
  */
 export class StatementList implements StatementIndex {
-  readonly #probes: readonly Probe[];
+  readonly #patterns: readonly SrnPattern[];
+  readonly #statements: readonly CompiledStatement[];
   /** Number of 32-bit words. */
   readonly #words: number;
-  /** By action: a bit for each probe with that action; after these, by probe: the head of the pattern. Computed at the first query. */
+  /** Computed at the first query. */
   #table: Int32Array | undefined;
+  /** Where the heads begin in the table. */
+  #heads = 0;
 
   constructor(probes: readonly Probe[]) {
-    this.#probes = probes;
+    this.#patterns = probes.map(({ pattern }) => pattern);
+    this.#statements = probes.map(({ statement }) => statement);
     this.#words = Math.ceil(probes.length / 32);
   }
 
   matches(question: Question, found?: FoundStatements): boolean {
     const words = this.#words;
     if (words === 0) return false;
-    const table = (this.#table ??= tableOf(this.#probes, words));
+    const table = this.#table ?? this.#makeTable();
     const { index } = question.action;
+    const first = index < 0 ? 0 : CLASS_WORDS + classAt(table, index) * words;
     let any = false;
     for (let word = 0; word < words; word++) {
-      const candidates = index >= 0 ? table[index * words + word]! : this.#withAction(question.action, word);
+      const candidates = index < 0 ? this.#withAction(question.action, word) : table[first + word]!;
       if (candidates === 0 || !this.#someMatches(candidates, word * 32, question, found)) continue;
       if (isEnough(found)) return true;
       any = true;
@@ -41,7 +51,7 @@ export class StatementList implements StatementIndex {
   }
 
   #someMatches(candidates: number, from: number, question: Question, found?: FoundStatements): boolean {
-    const heads = ACTION_COUNT * this.#words + from;
+    const heads = this.#heads + from;
     let left = candidates;
     let any = false;
     while (left !== 0) {
@@ -49,8 +59,8 @@ export class StatementList implements StatementIndex {
       left &= ~(1 << bit);
       const head = this.#table![heads + bit]!;
       if (head !== 0 && head !== question.head) continue;
-      const { statement, pattern } = this.#probes[from + bit]!;
-      if (!matchesQuestion(pattern, question)) continue;
+      if (!matchesQuestion(this.#patterns[from + bit]!, question)) continue;
+      const statement = this.#statements[from + bit]!;
       question.deciding = statement;
       found?.statements.add(statement);
       if (isEnough(found)) return true;
@@ -62,23 +72,45 @@ export class StatementList implements StatementIndex {
   /** For an unknown action, which has no bits. */
   #withAction(action: AskedAction, word: number): number {
     let bits = 0;
-    for (const [bit, { statement }] of this.#probes.slice(word * 32, word * 32 + 32).entries()) {
-      if (includesAction(statement.actions, action)) bits |= 1 << bit;
+    for (const [bit, { actions }] of this.#statements.slice(word * 32, word * 32 + 32).entries()) {
+      if (includesAction(actions, action)) bits |= 1 << bit;
+    }
+    return bits;
+  }
+
+  #makeTable(): Int32Array {
+    const words = this.#words;
+    const classes: number[][] = [];
+    const classOf = new Map<string, number>();
+    const numbers = Array.from({ length: ACTION_COUNT }, (_, index) => {
+      const bits = this.#bitsOf(index);
+      const key = bits.join();
+      const known = classOf.get(key) ?? classes.push(bits) - 1;
+      classOf.set(key, known);
+      return known;
+    });
+    this.#heads = CLASS_WORDS + classes.length * words;
+    const table = new Int32Array(this.#heads + this.#patterns.length);
+    for (const [index, number] of numbers.entries()) table[index >>> 2]! |= number << ((index & 3) * 8);
+    table.set(classes.flat(), CLASS_WORDS);
+    for (const [at, { last }] of this.#patterns.entries()) table[this.#heads + at] = headOf(last?.id.literal ?? '');
+    this.#table = table;
+    return table;
+  }
+
+  /** A bit for each pattern with the action, 32 per word. */
+  #bitsOf(index: number): number[] {
+    const bits = Array.from({ length: this.#words }, () => 0);
+    for (const [at, { actions }] of this.#statements.entries()) {
+      if ((actions.bits[index >>> 5]! & (1 << (index & 31))) !== 0) bits[at >>> 5]! |= 1 << (at & 31);
     }
     return bits;
   }
 }
 
-function tableOf(probes: readonly Probe[], words: number): Int32Array {
-  const table = new Int32Array(ACTION_COUNT * words + probes.length);
-  for (const [at, { statement, pattern }] of probes.entries()) {
-    const { bits } = statement.actions;
-    for (let index = 0; index < ACTION_COUNT; index++) {
-      if ((bits[index >>> 5]! & (1 << (index & 31))) === 0) continue;
-      const place = index * words + (at >>> 5);
-      table[place] = table[place]! | (1 << (at & 31));
-    }
-    table[ACTION_COUNT * words + at] = headOf(pattern.last?.id.literal ?? '');
-  }
-  return table;
+/** Words with the classes of the actions, four per word: there are at most 255 classes, because there are fewer actions. */
+const CLASS_WORDS = Math.ceil(ACTION_COUNT / 4);
+
+function classAt(table: Int32Array, index: number): number {
+  return (table[index >>> 2]! >>> ((index & 3) * 8)) & 0xff;
 }

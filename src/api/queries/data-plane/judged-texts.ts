@@ -1,7 +1,7 @@
 import { judgingSql, judgeSql, type JudgedSql, type RefusedSql, type SqlContext } from '../../../access/sql/judge.ts';
 import { SQL_LIMITS, type SqlLimits } from '../../../access/sql/limits.ts';
 import { LruCache } from '../../../platform/lru.ts';
-import { inTurns } from '../../../platform/parts.ts';
+import { inTurns, type Turn } from '../../../platform/parts.ts';
 
 const MAX_TEXTS = 1_000;
 /** Longer texts are rarely repeated, so they are not cached. */
@@ -23,15 +23,15 @@ export class JudgedTexts {
 
   /**
    * Same result as `judgeSql`.
-   * @param turn resolves when the next part of a long text may be judged
+   * @param turn for each part of a long text; there is no promise for others
    */
-  async judge(
+  judge(
     sql: string,
     { database, queryOptions, multistage }: Omit<SqlContext, 'limits'>,
-    turn: () => Promise<void>,
-  ): Promise<JudgedSql | RefusedSql> {
+    turn: Turn,
+  ): JudgedSql | RefusedSql | Promise<JudgedSql | RefusedSql> {
     const context = { database, queryOptions, multistage, limits: this.#limits };
-    if (sql.length + (queryOptions?.length ?? 0) > MAX_LENGTH) return inTurns(judgingSql(sql, context), turn);
+    if (sql.length + (queryOptions?.length ?? 0) > MAX_LENGTH) return judgeLong(sql, context, turn);
     const key = JSON.stringify([sql, database, queryOptions, multistage]);
     const known = this.#known.get(key);
     if (known !== undefined) return known;
@@ -39,6 +39,12 @@ export class JudgedTexts {
     if (lengthOf(judged) <= MAX_FOUND_LENGTH) this.#known.set(key, judged);
     return judged;
   }
+}
+
+/** The JSON of the request was parsed in the turn before. */
+async function judgeLong(sql: string, context: SqlContext, turn: Turn): Promise<JudgedSql | RefusedSql> {
+  await turn();
+  return inTurns(judgingSql(sql, context), turn);
 }
 
 function lengthOf(judged: JudgedSql | RefusedSql): number {

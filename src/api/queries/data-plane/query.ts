@@ -3,6 +3,7 @@ import { judgeDebugOptions } from '../../../access/sql/options-field.ts';
 import { SqlRefusal } from '../../../access/sql/refusal.ts';
 import { DEFAULT_DATABASE, type TableName } from '../../../pinot/table-name.ts';
 import type { EngineRequest, KnownTables } from '../../../pinot/types.ts';
+import type { Turn } from '../../../platform/parts.ts';
 import type { RequestClass, SqlPath } from '../../server/request/classify.ts';
 import { HttpError } from '../../server/errors.ts';
 import { type JsonLimits, readJsonBody } from '../../server/request/json-bodies.ts';
@@ -85,22 +86,27 @@ interface JudgedFields {
 async function judgeTexts(
   exchange: Exchange,
   query: WrittenQuery,
-  { multistage, texts, turn }: { multistage: boolean; texts: JudgedTexts; turn: () => Promise<void> },
+  { multistage, texts, turn }: { multistage: boolean; texts: JudgedTexts; turn: Turn },
 ): Promise<JudgedFields> {
   const { queryOptions } = query;
   const database = databaseOf(exchange.headers);
-  const judge = async (text: string, index?: number): Promise<JudgedSql> => {
-    const judged = await texts.judge(text, { database, queryOptions, multistage }, turn);
-    const which = index === undefined ? 'the query' : `\`sqls[${index}]\``;
+  const all: JudgedSql[] = [];
+  for (const { text, which } of textsOf(query)) {
+    const judging = texts.judge(text, { database, queryOptions, multistage }, turn);
+    const judged = judging instanceof Promise ? await judging : judging;
     if (!judged.ok) throw new HttpError(400, `${which} is rejected: ${judged.reason}`);
     requireBoundedRows(exchange, judged);
-    return judged;
-  };
-  const sql = query.sql === undefined ? undefined : await judge(query.sql);
-  const sqls: JudgedSql[] | undefined = query.sqls && [];
-  for (const [index, text] of query.sqls?.entries() ?? []) sqls?.push(await judge(text, index));
-  const all = [...(sql === undefined ? [] : [sql]), ...(sqls ?? [])];
+    all.push(judged);
+  }
+  const sql = query.sql === undefined ? undefined : all[0];
+  const sqls = query.sqls && all.slice(sql === undefined ? 0 : 1);
   return { sql, sqls, all, database: commonDatabase(all) };
+}
+
+/** The texts of a query, with their names for messages. */
+function textsOf({ sql, sqls = [] }: WrittenQuery): { readonly text: string; readonly which: string }[] {
+  const others = sqls.map((text, index) => ({ text, which: `\`sqls[${index}]\`` }));
+  return sql === undefined ? others : [{ text: sql, which: 'the query' }, ...others];
 }
 
 /** The `Database` header for all texts. @throws {HttpError} 400 where they need different ones */
@@ -144,8 +150,8 @@ function requireMethod({ method }: Exchange, { methods }: SqlPath): void {
 interface Written {
   readonly query: WrittenQuery;
   readonly paging: Paging;
-  /** Resolves when the next part of the work for a long text may begin. */
-  readonly turn: () => Promise<void>;
+  /** For each part of the work for a long text. */
+  readonly turn: Turn;
 }
 
 async function readWrittenQuery(
@@ -154,8 +160,10 @@ async function readWrittenQuery(
   { bodyBytes, json }: QueryReading,
 ): Promise<Written> {
   const supportsPaging = path === '/query/sql';
-  const turnFor = (bytes: number) => (): Promise<void> =>
-    exchange.server.longWork.begin(exchange.principal.srn, bytes, () => !exchange.isClosed);
+  const turnFor =
+    (bytes: number): Turn =>
+    () =>
+      exchange.server.longWork.begin(exchange.principal.srn, bytes, () => !exchange.isClosed);
   if (exchange.method === 'GET') {
     const turn = turnFor(exchange.url.length);
     await turn();
@@ -168,7 +176,6 @@ async function readWrittenQuery(
   const turn = turnFor(bytes.length);
   await turn();
   const body = await readJsonBody(exchange, bytes, json, turn);
-  await turn();
   return { query: path === '/validateMultiStageQuery' ? readValidationBody(body) : readSqlBody(body), paging, turn };
 }
 

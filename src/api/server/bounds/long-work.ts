@@ -50,18 +50,22 @@ export class LongWork {
   }
 
   /**
-   * Resolves when the work for a request, or the next part of it, may begin. The work is what the caller does then without waiting for anything but promises that are resolved.
+   * Resolves when the work for a request, or the next part of it, may begin; undefined if it may at once. The work is what the caller does then without waiting for anything but promises that are resolved.
    * @param bytes of the request
    * @param isOpen whether the client still waits
-   * @throws {HttpError} 429 or 503 if too many requests wait; 503 after ten seconds; 400 for a client that has left
+   * The promise rejects with {HttpError} 429 or 503 if too many requests wait; 503 after ten seconds; 400 for a client that has left
    */
-  async begin(caller: string, bytes: number, isOpen: () => boolean): Promise<void> {
-    if (bytes <= LONG_BYTES) return;
-    if (!this.#isBusy) return this.#work();
+  begin(caller: string, bytes: number, isOpen: () => boolean): Promise<void> | undefined {
+    if (bytes <= LONG_BYTES) return undefined;
+    if (!this.#isBusy) {
+      this.#work();
+      return undefined;
+    }
     const ofCaller = this.#waiting.get(caller) ?? [];
     if (ofCaller.length >= MAX_OF_CALLER || bytesOf(ofCaller) + bytes > MAX_BYTES_OF_CALLER)
-      throw tooMany(429, `${ofCaller.length} requests of this caller with large bodies wait`);
-    if (this.#bytes + bytes > MAX_BYTES) throw tooMany(503, 'too many requests with large bodies wait');
+      return Promise.reject(tooMany(429, `${ofCaller.length} requests of this caller with large bodies wait`));
+    if (this.#bytes + bytes > MAX_BYTES)
+      return Promise.reject(tooMany(503, 'too many requests with large bodies wait'));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const drop = (): void => reject(new HttpError(400, 'the client has disconnected'));
     const request = { bytes, isOpen, start: resolve, drop };

@@ -14,9 +14,9 @@ interface Exchanged {
   readonly response: ServerResponse;
 }
 
-/** A connection with a request in service. */
 interface Connection {
-  current: Exchanged;
+  /** The request in service; undefined between two requests. */
+  current: Exchanged | undefined;
   readonly waiting: Exchanged[];
   /** True while a pause is scheduled. */
   pausing: boolean;
@@ -25,6 +25,12 @@ interface Connection {
 }
 
 const connections = new WeakMap<Socket, Connection>();
+
+function connect(socket: Socket): Connection {
+  const connection = { current: undefined, waiting: [], pausing: false };
+  connections.set(socket, connection);
+  return connection;
+}
 
 /**
  * Serves the requests of each connection one at a time: the next pipelined request starts when the previous response has been handed over to the
@@ -46,23 +52,18 @@ export function serveSequentially(serve: Listener): Listener {
     const following = connection.waiting.shift();
     if (connection.waiting.length < PAUSE_AT && socket.isPaused()) socket.resume();
     if (following !== undefined) return start(following, connection);
-    connections.delete(socket);
+    connection.current = undefined;
     connection.reject?.();
   };
 
   return (request, response) => {
     const { socket } = request;
-    const busy = connections.get(socket);
-    if (busy === undefined) {
-      const current = { request, response };
-      const connection = { current, waiting: [], pausing: false };
-      connections.set(socket, connection);
-      return start(current, connection);
-    }
+    const connection = connections.get(socket) ?? connect(socket);
+    if (connection.current === undefined) return start({ request, response }, connection);
     if (socket.destroyed) return;
-    busy.waiting.push({ request, response });
-    if (busy.waiting.length > MAX_WAITING) socket.destroy();
-    else if (busy.waiting.length >= PAUSE_AT) pauseSoon(socket, busy);
+    connection.waiting.push({ request, response });
+    if (connection.waiting.length > MAX_WAITING) socket.destroy();
+    else if (connection.waiting.length >= PAUSE_AT) pauseSoon(socket, connection);
   };
 }
 
@@ -73,7 +74,7 @@ export function serveSequentially(serve: Listener): Listener {
  */
 export function rejectAfterResponses(socket: Socket, reject: () => void): void {
   const connection = connections.get(socket);
-  if (connection === undefined) return reject();
+  if (connection?.current === undefined) return reject();
   const { current, waiting } = connection;
   if (!current.request.complete) return current.response.headersSent ? cutConnection(current.response) : reject();
   if (waiting.at(-1)?.request.complete === false) waiting.pop();

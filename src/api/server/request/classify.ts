@@ -130,7 +130,12 @@ export function runsQuery(kind: RequestKind): boolean {
 
 const classes = new WeakMap<IncomingMessage, RequestClass>();
 
-/** Classifies a request once and caches the result. @throws {HttpError} 400 */
+/** Keeps the class of a request for `classOf`. */
+export function keepClass(request: IncomingMessage, requestClass: RequestClass): void {
+  classes.set(request, requestClass);
+}
+
+/** The class of a request, which is classified once. @throws {HttpError} 400 */
 export function classOf(request: IncomingMessage): RequestClass {
   let known = classes.get(request);
   if (known === undefined) classes.set(request, (known = classify(request.method ?? '', request.url ?? '')));

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { inTurns } from '../../../platform/parts.ts';
+import { inTurns, type Parts, type Turn } from '../../../platform/parts.ts';
 import { parsingStrictJson, type StrictJsonLimits, StrictJsonError } from '../../../platform/strict-json.ts';
 import { contentTypeOf, requireUncompressed, requireUtf8 } from './content-type.ts';
 import { HttpError } from '../errors.ts';
@@ -21,7 +21,7 @@ export function registerJsonBodies(app: FastifyInstance, limits: JsonLimits): vo
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
     // Many clients send `Content-Type` with every request, also with a DELETE, which has no body.
     if (request.method === 'DELETE' && body.length === 0) return undefined;
-    const turn = (): Promise<void> =>
+    const turn: Turn = () =>
       request.server.longWork.begin(callerOf(request), body.length, () => !request.raw.socket.destroyed);
     await turn();
     const value = await readJson(request, body, limits, turn);
@@ -45,26 +45,27 @@ export async function readJsonBody(
   request: WithHeaders,
   body: Buffer,
   limits: JsonLimits,
-  turn: () => Promise<void>,
+  turn: Turn,
 ): Promise<object> {
-  const value = await readJson(request, body, limits, turn);
+  const read = readJson(request, body, limits, turn);
+  const value = read instanceof Promise ? await read : read;
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   throw new HttpError(400, 'the body must be a JSON object');
 }
 
 /** Parses an uncompressed JSON body in UTF-8. @throws {HttpError} 400, 415 */
-async function readJson(
-  { headers }: WithHeaders,
-  body: Buffer,
-  limits: JsonLimits,
-  turn: () => Promise<void>,
-): Promise<unknown> {
+function readJson({ headers }: WithHeaders, body: Buffer, limits: JsonLimits, turn: Turn): unknown {
   requireUncompressed(headers);
   requireUtf8(contentTypeOf(headers, JSON_TYPES)?.parameters ?? []);
   if (body.length === 0) throw new HttpError(400, 'the body is empty: send a JSON document, or no `Content-Type`');
+  // The size limit was applied when the body was read.
+  return inTurns(parsing(body, { ...limits, maxBytes: body.length }), turn);
+}
+
+/** @throws {HttpError} 400 */
+function* parsing(body: Buffer, limits: StrictJsonLimits): Parts<unknown> {
   try {
-    // The size limit was applied when the body was read.
-    return await inTurns(parsingStrictJson(body, { ...limits, maxBytes: body.length }), turn);
+    return yield* parsingStrictJson(body, limits);
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error;
     throw new HttpError(400, `invalid body: ${error.message}`, { cause: error });
