@@ -3,7 +3,7 @@ import { SQL_LIMITS } from '../../src/access/sql/limits.ts';
 import { DecisionEngine } from '../../src/access/policy/decision.ts';
 import { tableResource } from '../../src/access/policy/srn.ts';
 import type { Bench } from '../frame/bench.ts';
-import { lastOf, measure, seededRandom } from '../frame/measure.ts';
+import { lastOf, measure, measureInTurn, seededRandom } from '../frame/measure.ts';
 import { atMost, atMostTimes } from '../frame/rows.ts';
 import { sized } from '../frame/sizes.ts';
 import { measurePinotParser } from '../peers/pinot-parser.ts';
@@ -66,19 +66,18 @@ async function ordinary(bench: Bench): Promise<void> {
 /** The cost must be linear in the length, up to the limit of a text. */
 async function curveOfLength(bench: Bench): Promise<void> {
   const check = checker();
-  const points: [number, number][] = [];
-  for (const characters of CHARACTERS) {
-    const text = longText(characters);
-    if (text.length > SQL_LIMITS.bytes) throw new Error(`${text.length} characters exceed the limit of a text`);
-    const times = Math.ceil(250_000 / characters);
-    const { cpuMs } = await measure(
-      () => {
-        for (let time = 0; time < times; time++) check(text);
-      },
-      { warmup: 10, rounds: 31 },
-    );
-    points.push([text.length, (cpuMs / times / text.length) * 1e6]);
-  }
+  const texts = CHARACTERS.map(longText);
+  const tooLong = texts.find(({ length }) => length > SQL_LIMITS.bytes);
+  if (tooLong !== undefined) throw new Error(`${tooLong.length} characters exceed the limit of a text`);
+  const timesOf = (text: string): number => Math.ceil(250_000 / text.length);
+  const [work, ...others] = texts.map((text) => () => {
+    for (let time = 0; time < timesOf(text); time++) check(text);
+  });
+  const measured = await measureInTurn([work!, ...others], { warmup: 10, rounds: 31 });
+  const points = measured.map(({ cpuMs }, index): [number, number] => {
+    const text = texts[index]!;
+    return [text.length, (cpuMs / timesOf(text) / text.length) * 1e6];
+  });
   const [middle, last] = [points[2]!, lastOf(points)];
   bench.add({
     work: `SQL check of ${last[0]} characters, for each character`,

@@ -80,29 +80,34 @@ export class StatementList implements StatementIndex {
 
   #makeTable(): Int32Array {
     const words = this.#words;
-    const classes: number[][] = [];
-    const classOf = new Map<string, number>();
-    const numbers = Array.from({ length: ACTION_COUNT }, (_, index) => {
-      const bits = this.#bitsOf(index);
-      const key = bits.join();
-      const known = classOf.get(key) ?? classes.push(bits) - 1;
-      classOf.set(key, known);
-      return known;
+    const bits = this.#bitsByAction();
+    const classes = new Map<number | string, { readonly number: number; readonly action: number }>();
+    const numbers = Array.from({ length: ACTION_COUNT }, (_, action) => {
+      const key = words === 1 ? bits[action]! : bits.subarray(action * words, (action + 1) * words).join();
+      const found = classes.get(key) ?? { number: classes.size, action };
+      classes.set(key, found);
+      return found.number;
     });
-    this.#heads = CLASS_WORDS + classes.length * words;
+    this.#heads = CLASS_WORDS + classes.size * words;
     const table = new Int32Array(this.#heads + this.#patterns.length);
-    for (const [index, number] of numbers.entries()) table[index >>> 2]! |= number << ((index & 3) * 8);
-    table.set(classes.flat(), CLASS_WORDS);
+    for (const [action, number] of numbers.entries()) table[action >>> 2]! |= number << ((action & 3) * 8);
+    for (const { number, action } of classes.values()) {
+      table.set(bits.subarray(action * words, (action + 1) * words), CLASS_WORDS + number * words);
+    }
     for (const [at, { last }] of this.#patterns.entries()) table[this.#heads + at] = headOf(last?.id.literal ?? '');
     this.#table = table;
     return table;
   }
 
-  /** A bit for each pattern with the action, 32 per word. */
-  #bitsOf(index: number): number[] {
-    const bits = Array.from({ length: this.#words }, () => 0);
+  /** By action: a bit for each pattern with the action, 32 per word. */
+  #bitsByAction(): Int32Array {
+    const words = this.#words;
+    const bits = new Int32Array(ACTION_COUNT * words);
     for (const [at, { actions }] of this.#statements.entries()) {
-      if ((actions.bits[index >>> 5]! & (1 << (index & 31))) !== 0) bits[at >>> 5]! |= 1 << (at & 31);
+      for (let action = 0; action < ACTION_COUNT; action++) {
+        if ((actions.bits[action >>> 5]! & (1 << (action & 31))) !== 0)
+          bits[action * words + (at >>> 5)]! |= 1 << (at & 31);
+      }
     }
     return bits;
   }
