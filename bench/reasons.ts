@@ -13,7 +13,7 @@ const OUTSIDE_HEAP =
 const REASONS: readonly Reason[] = [
   {
     work: /^policy decision, [\d,]+ roles/,
-    text: 'Most of the time is waiting for memory, because each of the 500 callers has an index of its own: on a machine with 2 MB of second-level cache for a core the same test made 3.67 M decisions a second, on one with 512 KB and slow memory between 1 and 3 M, as its neighbours let it. Fields that a decision needs are adjacent, and the indexes were made smaller for this reason',
+    text: 'Most of the time is waiting for memory, because each of the 500 callers has an index of its own: on a machine with 2 MB of second-level cache for a core the same test made 3.67 M decisions a second, on one with 512 KB and slow memory between 1 and 3 M, depending on the load of the host. Fields that a decision needs are adjacent, and the indexes were made smaller for this reason',
   },
   {
     work: /^SQL check of \d+ characters, for each character$/,

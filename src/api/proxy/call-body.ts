@@ -40,8 +40,8 @@ export async function judgedBody(
   if (call.body === 'nothing') return { kind: 'stream' };
   if (media === 'multipart/form-data') return { kind: 'unread' };
   const bytes = await readBody(request.raw, limits.maxBytes);
-  const turn: Turn = () =>
-    request.server.longWork.begin(request.principal.srn, bytes.length, () => !request.raw.socket.destroyed);
+  const isOpen = (): boolean => !request.raw.socket.destroyed;
+  const turn = request.server.longWork.turnsOf(request.principal.srn, bytes.length, isOpen);
   await turn();
   const body = bytes.length === 0 ? undefined : await strictJson(bytes, limits, turn);
   if (call.body === 'cluster') return { kind: 'cluster', bytes, parts: textsOfTables(body) };

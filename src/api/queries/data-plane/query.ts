@@ -160,10 +160,8 @@ async function readWrittenQuery(
   { bodyBytes, json }: QueryReading,
 ): Promise<Written> {
   const supportsPaging = path === '/query/sql';
-  const turnFor =
-    (bytes: number): Turn =>
-    () =>
-      exchange.server.longWork.begin(exchange.principal.srn, bytes, () => !exchange.isClosed);
+  const turnFor = (bytes: number): Turn =>
+    exchange.server.longWork.turnsOf(exchange.principal.srn, bytes, () => !exchange.isClosed);
   if (exchange.method === 'GET') {
     const turn = turnFor(exchange.url.length);
     await turn();

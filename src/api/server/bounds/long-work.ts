@@ -1,4 +1,5 @@
 import type { Clock } from '../../../platform/clock.ts';
+import type { Turn } from '../../../platform/parts.ts';
 import { HttpError } from '../errors.ts';
 
 /** Shorter bodies are parsed and judged in a millisecond or two. */
@@ -35,6 +36,8 @@ export class LongWork {
   readonly #afterWork: (call: () => void) => void;
   /** By caller; the first caller is next. */
   readonly #waiting = new Map<string, Waiting[]>();
+  /** Requests that have begun, and wait for their next part. Others wait until they are done, because what is parsed is many times larger than the body. */
+  readonly #begun: Pick<Waiting, 'isOpen' | 'start' | 'drop'>[] = [];
   #bytes = 0;
   /** True while a request is worked on, and in the rest after it. */
   #isBusy = false;
@@ -50,7 +53,32 @@ export class LongWork {
   }
 
   /**
-   * Resolves when the work for a request, or the next part of it, may begin; undefined if it may at once. The work is what the caller does then without waiting for anything but promises that are resolved.
+   * The turns of one request: its first one as `begin`, each further one before all requests that have not begun.
+   * @param bytes of the request
+   * @param isOpen whether the client still waits
+   */
+  turnsOf(caller: string, bytes: number, isOpen: () => boolean): Turn {
+    let hasBegun = false;
+    return () => {
+      if (bytes <= LONG_BYTES) return undefined;
+      if (hasBegun) return this.#continue(isOpen);
+      hasBegun = true;
+      return this.begin(caller, bytes, isOpen);
+    };
+  }
+
+  #continue(isOpen: () => boolean): Promise<void> | undefined {
+    if (!this.#isBusy) {
+      this.#work();
+      return undefined;
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#begun.push({ isOpen, start: resolve, drop: () => reject(disconnected()) });
+    return promise;
+  }
+
+  /**
+   * Resolves when the work for a request may begin; undefined if it may at once. The work is what the caller does then without waiting for anything but promises that are resolved.
    * @param bytes of the request
    * @param isOpen whether the client still waits
    * The promise rejects with {HttpError} 429 or 503 if too many requests wait; 503 after ten seconds; 400 for a client that has left
@@ -67,7 +95,7 @@ export class LongWork {
     if (this.#bytes + bytes > MAX_BYTES)
       return Promise.reject(tooMany(503, 'too many requests with large bodies wait'));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const drop = (): void => reject(new HttpError(400, 'the client has disconnected'));
+    const drop = (): void => reject(disconnected());
     const request = { bytes, isOpen, start: resolve, drop };
     ofCaller.push(request);
     this.#waiting.set(caller, ofCaller);
@@ -89,7 +117,8 @@ export class LongWork {
   }
 
   #next(): void {
-    for (let next = this.#take(); next !== undefined; next = this.#take()) {
+    const first = (): Pick<Waiting, 'isOpen' | 'start' | 'drop'> | undefined => this.#begun.shift() ?? this.#take();
+    for (let next = first(); next !== undefined; next = first()) {
       if (next.isOpen()) {
         this.#work();
         next.start();
@@ -122,6 +151,10 @@ export class LongWork {
 
 function bytesOf(requests: readonly Waiting[]): number {
   return requests.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+function disconnected(): HttpError {
+  return new HttpError(400, 'the client has disconnected');
 }
 
 function tooMany(status: number, what: string): HttpError {

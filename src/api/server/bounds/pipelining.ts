@@ -54,6 +54,7 @@ export function serveSequentially(serve: Listener): Listener {
     if (following !== undefined) return start(following, connection);
     connection.current = undefined;
     connection.reject?.();
+    delete connection.reject;
   };
 
   return (request, response) => {

@@ -21,8 +21,8 @@ export function registerJsonBodies(app: FastifyInstance, limits: JsonLimits): vo
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
     // Many clients send `Content-Type` with every request, also with a DELETE, which has no body.
     if (request.method === 'DELETE' && body.length === 0) return undefined;
-    const turn: Turn = () =>
-      request.server.longWork.begin(callerOf(request), body.length, () => !request.raw.socket.destroyed);
+    const isOpen = (): boolean => !request.raw.socket.destroyed;
+    const turn = request.server.longWork.turnsOf(callerOf(request), body.length, isOpen);
     await turn();
     const value = await readJson(request, body, limits, turn);
     // What the route does with it is as long again.

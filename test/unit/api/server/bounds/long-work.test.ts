@@ -51,6 +51,26 @@ describe('the work for large bodies', () => {
     expect(log).toEqual(['a']);
   });
 
+  it('is done for one request before another begins, of its caller or of another', async () => {
+    const parts = async (caller: string, name: string): Promise<void> => {
+      const turn = work.turnsOf(caller, LONG, () => true);
+      for (const part of [1, 2, 3]) {
+        await turn();
+        log.push(`${name}${part}`);
+      }
+    };
+    const all = [parts('a', 'first '), parts('a', 'second '), parts('b', 'other ')];
+    for (let turn = 0; turn < 12; turn++) {
+      await endTurn();
+      await rest(1);
+    }
+    await Promise.all(all);
+    const of = (name: string): string[] => [1, 2, 3].map((part) => `${name} ${part}`);
+    const [first, ...others] = [log.slice(0, 3), log.slice(3, 6), log.slice(6)];
+    expect(first).toEqual(of('first'));
+    expect(others.toSorted()).toEqual([of('other'), of('second')]);
+  });
+
   it('leaves the event loop to other requests for as long as it took', async () => {
     void send('a', 40);
     void send('b', 0);
