@@ -4,6 +4,7 @@ import type { TableName } from '../pinot/table-name.ts';
 import type { AnswerPieces, EngineResponse } from '../pinot/types.ts';
 import { throwIfAborted } from './aborted.ts';
 import { BlockChecksumBuilder, CHECKSUM_BLOCK_BYTES, streamRows } from './checksums.ts';
+import { columnsIn } from './empty-answers.ts';
 import { QueryError } from './errors.ts';
 import { FrameBuilder, type StoredCoding } from './frames.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter } from './result-store.ts';
@@ -22,13 +23,13 @@ export type Submission = Pick<
 
 export type SubmitOutcome =
   | { readonly kind: 'stored'; readonly reader: ResultReader }
-  /** Nothing was stored: the caller gets the engine's response. */
+  /** Nothing was stored, because the query failed: the caller gets the engine's response. */
   | EngineAnswer;
 
 export interface EngineAnswer {
   readonly kind: 'engine-answer';
-  /** JSON of its `exceptions`; undefined if it has none. They follow the rows, of which there may be many. */
-  readonly exceptions: string | undefined;
+  /** JSON of its `exceptions`, at least one. They follow the rows, of which there may be many. */
+  readonly exceptions: string;
   readonly length: number;
   readonly body: AsyncIterable<Uint8Array>;
   /** Releases the source of the body, whether it was read or not. The receiver must call it. Never throws. */
@@ -55,7 +56,7 @@ export interface SubmissionHooks {
 
 /**
  * Stores the engine's response while it arrives: scan, index, write. A slow store slows the engine by backpressure. A response with
- * exceptions or without rows is not stored but returned.
+ * exceptions is not stored but returned.
  * @param signal aborts the query and removes everything stored
  * @throws {QueryError} bad-answer, store-full, store-unavailable, aborted
  */
@@ -78,15 +79,16 @@ export async function storeAnswer(
     const tables = [...submission.tables, ...(hooks.inspect?.(answer.fields, answer.rowCount) ?? [])];
     const index = { ...answer.index, ...rows.built() };
     await writer.seal(index);
-    if (answer.hasExceptions || !answer.hasRows || answer.dataSchema === undefined) {
+    if (answer.hasExceptions) {
       kept = true;
       return engineAnswer(answer, sealedRows(writer, { rowBytes: answer.rowBytes, index }, signal), () =>
         writer.discard(),
       );
     }
+    const { dataSchema, ...warned } = columnsIn(answer);
     const reader = await writer.commit(
-      recordOf(answer, answer.dataSchema, {
-        submission: { ...submission, tables, ...hooks.complete?.(answer.rowCount) },
+      recordOf(answer, dataSchema, {
+        submission: { ...submission, tables, ...hooks.complete?.(answer.rowCount), ...warned },
         index,
       }),
     );
@@ -214,7 +216,7 @@ function bodyError(error: unknown): QueryError {
 }
 
 /**
- * The engine's response, unchanged.
+ * The engine's response to a query that failed, unchanged.
  * @param rows the buffered rows; read at most once
  * @param discard releases the rows
  */
@@ -223,8 +225,8 @@ export function engineAnswer(
   rows: AsyncIterable<Uint8Array> | readonly Uint8Array[],
   discard: () => Promise<void>,
 ): EngineAnswer {
-  const { head, tail, rowBytes, hasExceptions, fields } = answer;
-  const exceptions = hasExceptions ? fields.findLast(({ name }) => name === 'exceptions')?.value : undefined;
+  const { head, tail, rowBytes, fields } = answer;
+  const exceptions = fields.findLast(({ name }) => name === 'exceptions')?.value ?? '[]';
   const length = head.length + rowBytes + tail.length;
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => (closing ??= discard());

@@ -116,10 +116,16 @@ export const ForwardHeaders = Type.Object({
 });
 
 const ResultTable = Type.Object({
-  dataSchema: Type.Object({
-    columnNames: Type.Array(Type.String()),
-    columnDataTypes: Type.Array(Type.String()),
-  }),
+  dataSchema: Type.Object(
+    {
+      columnNames: Type.Array(Type.String()),
+      columnDataTypes: Type.Array(Type.String()),
+    },
+    {
+      description:
+        'Both lists are empty where the engine names no columns: Pinot before 1.4 does not for a query that needs no server.',
+    },
+  ),
   rows: Type.Array(Type.Array(Type.Unknown()), {
     description: "Rows of values in the order of the columns, with the engine's spelling.",
   }),

@@ -2,7 +2,7 @@ import { QueryError } from '../errors.ts';
 import { ENGINE_ID } from '../request-id.ts';
 import type { EngineCursor } from '../result-store.ts';
 import type { ScannedAnswer } from '../scanner/answer-scanner.ts';
-import type { RawField } from '../scanner/fields.ts';
+import { countIn, type RawField } from '../scanner/fields.ts';
 
 /** A cursor as reported by the engine. */
 export interface ReportedCursor {
@@ -21,12 +21,8 @@ const MAX_SHOWN = 300;
 
 /** @returns undefined if the response has no cursor, as with versions before 1.3 */
 export function cursorIn(fields: readonly RawField[], url: string): ReportedCursor | undefined {
-  const values = new Map(fields.map(({ name, value }) => [name, value]));
-  const number = (name: string): number | undefined => {
-    const value = Number(values.get(name) ?? Number.NaN);
-    return Number.isSafeInteger(value) && value >= 0 ? value : undefined;
-  };
-  const requestId = values.get('requestId')?.replaceAll('"', '');
+  const number = (name: string): number | undefined => countIn(fields, name);
+  const requestId = fields.findLast(({ name }) => name === 'requestId')?.value.replaceAll('"', '');
   const submissionTimeMs = number('submissionTimeMs');
   const expirationTimeMs = number('expirationTimeMs');
   const [rowCount, offset, numRows] = [number('numRowsResultSet'), number('offset'), number('numRows')];

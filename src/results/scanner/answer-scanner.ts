@@ -8,13 +8,15 @@ import { Utf8Check } from './utf8-check.ts';
 
 /** An engine response without its rows. */
 export interface ScannedAnswer {
+  /** False if `resultTable` is missing or null. */
+  readonly hasTable: boolean;
   /** False if `resultTable` is missing, null, or has no `rows`. */
   readonly hasRows: boolean;
   readonly rowCount: number;
   /** Bytes between the brackets of `rows`. */
   readonly rowBytes: number;
   readonly index: RowIndex;
-  /** Text of `resultTable.dataSchema`; undefined if absent. */
+  /** Text of `resultTable.dataSchema`; undefined if it is not an object. */
   readonly dataSchema: string | undefined;
   /** Fields of `resultTable` other than `dataSchema` and `rows`. */
   readonly tableFields: readonly RawField[];
@@ -91,16 +93,16 @@ export class AnswerScanner {
     const tables = fields.filter((field) => field.name === 'resultTable');
     if (tables.length > 1) throw new QueryError('bad-answer', "the engine's response contains `resultTable` twice");
     const table = tables[0]?.value.startsWith('{') === true ? splitFields(tables[0].value) : [];
-    const exceptions = (answer as { exceptions?: unknown }).exceptions;
     return {
+      hasTable: tables.some(({ value }) => value !== 'null'),
       hasRows: walk !== undefined,
       rowCount: walk?.rows ?? 0,
       rowBytes: this.#rowBytes,
       index: this.#index.build(),
-      dataSchema: table.find((field) => field.name === 'dataSchema')?.value,
+      dataSchema: table.find(({ name, value }) => name === 'dataSchema' && value.startsWith('{'))?.value,
       tableFields: table.filter((field) => field.name !== 'dataSchema' && field.name !== 'rows'),
       fields: fields.filter((field) => field.name !== 'resultTable'),
-      hasExceptions: Array.isArray(exceptions) && exceptions.length > 0,
+      hasExceptions: hasExceptions(answer),
       ...this.#envelope.split(walk === undefined ? this.#envelope.length : this.#rowsAt),
     };
   }
@@ -111,6 +113,13 @@ export class AnswerScanner {
     // The envelope rejects a second `resultTable.rows`, so it always takes the whole chunk.
     this.#envelope.push(chunk, from);
   }
+}
+
+/** @throws {QueryError} bad-answer if `exceptions` is not a list: the query may have failed */
+function hasExceptions({ exceptions }: { readonly exceptions?: unknown }): boolean {
+  if (exceptions === undefined || exceptions === null) return false;
+  if (Array.isArray(exceptions)) return exceptions.length > 0;
+  throw new QueryError('bad-answer', "`exceptions` in the engine's response is not a list");
 }
 
 function parseObject(text: string): object {

@@ -4,6 +4,12 @@ export interface RawField {
   readonly value: string;
 }
 
+/** A field with a count. @returns undefined if it is absent or not a count: absence is not zero */
+export function countIn(fields: readonly RawField[], name: string): number | undefined {
+  const value = Number(fields.findLast((field) => field.name === name)?.value ?? Number.NaN);
+  return Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
 /**
  * Splits an object into fields. Values keep their spelling, because JSON.parse would round long numbers.
  * @param json valid JSON of one object

@@ -19,6 +19,17 @@ export function answerText(rows: readonly string[], options: { exceptions?: stri
   );
 }
 
+/**
+ * The response of Pinot 0.11 to a query of a table whose segments are all pruned by the broker. That for a table without segments is the same, and so is the one
+ * while all servers are down.
+ */
+export const NO_SERVER_QUERIED =
+  '{"exceptions":[],"numServersQueried":0,"numServersResponded":0,"numSegmentsQueried":0,"numSegmentsProcessed":0,"numSegmentsMatched":0,' +
+  '"numConsumingSegmentsQueried":0,"numConsumingSegmentsProcessed":0,"numConsumingSegmentsMatched":0,"numDocsScanned":0,' +
+  '"numEntriesScannedInFilter":0,"numEntriesScannedPostFilter":0,"numGroupsLimitReached":false,"totalDocs":0,"timeUsedMs":0,' +
+  '"offlineThreadCpuTimeNs":0,"realtimeThreadCpuTimeNs":0,"segmentStatistics":[],"traceInfo":{},"minConsumingFreshnessTimeMs":0,' +
+  '"numSegmentsPrunedByBroker":0,"numRowsResultSet":0,"numSegmentsPrunedByServer":0,"numSegmentsPrunedInvalid":0}';
+
 export interface AnswerOptions {
   readonly chunkBytes?: number;
   readonly status?: number;

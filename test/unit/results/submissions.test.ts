@@ -141,12 +141,18 @@ describe('a submission', () => {
     expect([outcomes, scanned]).toEqual([['not_stored'], []]);
   });
 
-  it('without a table returns the response of the engine', async () => {
-    const text = '{"exceptions":[],"numDocsScanned":3}';
+  it('that fails returns the response of the engine', async () => {
+    const text = '{"exceptions":[{"errorCode":190}],"numDocsScanned":3}';
     const submitted = await submissions.submit(async () => responseOf(text), ORIGIN, signal);
     if (submitted.kind !== 'engine-answer') throw new Error(submitted.kind);
     expect(await collect(submitted.body)).toBe(text);
     expect([outcomes, scanned]).toEqual([['not_stored'], []]);
+  });
+
+  it('whose response is no result fails, and stores nothing', async () => {
+    const run: RunQuery = async () => responseOf('{"exceptions":[],"numDocsScanned":3}');
+    await expect(submissions.submit(run, ORIGIN, signal)).rejects.toMatchObject({ code: 'bad-answer' });
+    expect([outcomes, scanned]).toEqual([['failed'], []]);
   });
 
   it('is refused while too many others run, of which asynchronous ones do not count', async () => {

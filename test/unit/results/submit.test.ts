@@ -111,10 +111,10 @@ describe('a response that is returned instead of stored', () => {
     }
   });
 
-  it('may have no exceptions, and no rows', async () => {
-    const text = '{"exceptions":[],"numDocsScanned":3}';
+  it('may have no table', async () => {
+    const text = '{"exceptions":[{"errorCode":190}],"numDocsScanned":3}';
     const answer = await returned(text);
-    expect([answer.exceptions, answer.length]).toEqual([undefined, text.length]);
+    expect([answer.exceptions, answer.length]).toEqual(['[{"errorCode":190}]', text.length]);
     expect(await collect(answer.body)).toBe(text);
   });
 

@@ -134,13 +134,11 @@ async function refusal({ status, body }: EngineResponse): Promise<RunEnd> {
   }
 }
 
-/** A response with exceptions, or without a table. A synchronous query gets it with 200. */
+/** A response with exceptions. A synchronous query gets it with 200. */
 async function failure(answer: EngineAnswer): Promise<RunEnd> {
   try {
-    const message =
-      answer.exceptions === undefined
-        ? `the engine responded without rows: ${await shown(answer.body)}`
-        : `the engine responded with exceptions: ${exceptionMessages(JSON.parse(answer.exceptions) as readonly unknown[])}`;
+    const exceptions = JSON.parse(answer.exceptions) as readonly unknown[];
+    const message = `the engine responded with exceptions: ${exceptionMessages(exceptions)}`;
     return { kind: 'failed', status: 200, message: message.slice(0, MAX_MESSAGE_LENGTH) };
   } finally {
     await answer.close();

@@ -287,7 +287,7 @@ describe('paginated queries over HTTP', () => {
     for (const text of [
       answerText(rowTexts(3), { exceptions: '[{"errorCode":427,"message":"1 servers [] not responded"}]' }),
       '{"exceptions":[{"errorCode":710,"message":"UnknownColumnError"}],"numRowsResultSet":0}',
-      '{"exceptions":[],"resultTable":null}',
+      '{"exceptions":[{"errorCode":427,"message":"1 servers [] not responded"}],"resultTable":null}',
     ]) {
       endpoint.answer = () => responseOf(text, { chunkBytes: 11 });
       const answer = await submit();

@@ -8,7 +8,7 @@ import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts
 import { MemoryStore } from '../../../../src/results/stores/memory/memory-store.ts';
 import { type QueryOrigin, Submissions, type Submitted } from '../../../../src/results/submissions.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
-import { answerText, collect, responseOf, rowTexts } from '../answers.ts';
+import { answerText, collect, NO_SERVER_QUERIED, responseOf, rowTexts } from '../answers.ts';
 import { cursorText, URL } from './cursor-answers.ts';
 
 const MB = 1024 * 1024;
@@ -87,6 +87,24 @@ describe('a submission of a query whose result the engine keeps', () => {
     expect(seen).toEqual([['run', 4], 'forgotten', ['run', undefined], ['scanned', 0], 'stored']);
     await found.reader.close();
     expect(readers.room).toBe(4 * MB);
+  });
+
+  it('without rows is stored without columns where the engine names none in the second response either', async () => {
+    const none = cursorText({ rows: [], numRowsResultSet: 0, numRows: 0 }).replace(
+      /"resultTable":\{.*?"rows":\[\]\},/,
+      '',
+    );
+    const found = await submitted((rows) => responseOf(rows === undefined ? NO_SERVER_QUERIED : none));
+    if (found.kind !== 'stored') throw new Error(found.kind);
+    expect(found.reader.record).toMatchObject({ rowCount: 0, dataSchema: '{"columnNames":[],"columnDataTypes":[]}' });
+    expect(seen).toEqual([['run', 4], 'forgotten', ['run', undefined], ['scanned', 0], 'stored']);
+    await found.reader.close();
+  });
+
+  it('whose columns are null is rejected, and forgotten at the engine', async () => {
+    const text = cursorText().replace(/"dataSchema":\{[^}]*\}/, '"dataSchema":null');
+    await expect(submitted(() => responseOf(text))).rejects.toMatchObject({ code: 'bad-answer' });
+    expect(seen).toEqual([['run', 4], 'forgotten', 'failed']);
   });
 
   it('that the engine refuses returns its response', async () => {

@@ -65,14 +65,31 @@ describe('the response scanner', () => {
   });
 
   it.each([
-    ['missing', '{"exceptions":[{"errorCode":1}]}', true],
-    ['null', '{"resultTable":null,"exceptions":[]}', false],
-    ['without rows', '{"resultTable":{"dataSchema":{}}}', false],
-    ['with rows of null', '{"resultTable":{"rows":null}}', false],
-    ['not an object', '{"resultTable":[{"rows":[[1]]}]}', false],
-  ])('takes an answer whose resultTable is %s', (_name, text, hasExceptions) => {
-    expect(scan(text)).toMatchObject({ hasRows: false, rowCount: 0, rowBytes: 0, hasExceptions });
+    ['missing', '{"exceptions":[{"errorCode":1}]}', false, true],
+    ['null', '{"resultTable":null,"exceptions":[]}', false, false],
+    ['without rows', '{"resultTable":{"dataSchema":{}}}', true, false],
+    ['with rows of null', '{"resultTable":{"rows":null},"exceptions":null}', true, false],
+    ['not an object', '{"resultTable":[{"rows":[[1]]}]}', true, false],
+  ])('takes an answer whose resultTable is %s', (_name, text, hasTable, hasExceptions) => {
+    expect(scan(text)).toMatchObject({ hasTable, hasRows: false, rowCount: 0, rowBytes: 0, hasExceptions });
     expect(Buffer.from(scan(text).head).toString()).toBe(text);
+  });
+
+  it.each([['{}'], ['"timeout"'], ['true'], ['1']])(
+    'rejects `exceptions` of %s, which may be those of a failed query',
+    (exceptions) => {
+      expect(() => scan(`{"resultTable":null,"exceptions":${exceptions}}`)).toThrow(
+        "`exceptions` in the engine's response is not a list",
+      );
+    },
+  );
+
+  it.each([['null'], ['[]'], ['"id LONG"']])('takes a dataSchema of %s for none', (dataSchema) => {
+    expect(scan(`{"resultTable":{"dataSchema":${dataSchema},"rows":[[1]]}}`)).toMatchObject({
+      hasRows: true,
+      rowCount: 1,
+      dataSchema: undefined,
+    });
   });
 
   it.each([
