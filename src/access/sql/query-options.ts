@@ -39,7 +39,7 @@ const PASSED = `
   chunkSizeExtractFinalResult                   1.4       Groups of a task in the final reduction.
   clientQueryId                                 1.4       Id of the query for \`DELETE /clientQuery/{id}\`, which requires \`CancelQuery\`.
   collectGCStats                                1.5       Adds the time of garbage collection to the statistics.
-  dropResults                                   1.0       The response has no rows.
+  dropResults                                   1.0       The response has no rows, so that a paginated query fails.
   enableNullHandling                            0.11      Null values instead of the default values of columns.
   errorOnNumGroupsLimit                         1.4       An error instead of a flag where the limit of groups is reached.
   excludeVirtualColumns                         1.5       Hides columns that begin with \`$\` from the multi-stage engine.

@@ -14,6 +14,7 @@ describe('what the state of a failed query says about a response', () => {
     ],
     ['an error', '{"code":500,"error":"out of memory"}', '{"code":500,"error":"out of memory"}'],
     ['a text', 'no broker', 'no broker'],
+    ['that it is empty, as Pinot 0.11 responds with 500 to a filter that it cannot fold', ' ', 'an empty body'],
     ['rows without exceptions', `{"resultTable":{"rows":[${ROW}]},"numDocsScanned":3}`, '{"numDocsScanned":3}'],
     ['a name with an escape', `{"result\\u0054able":{"rows":[${ROW}]},"code":1}`, '{"code":1}'],
     ['rows that end early', `{"resultTable":{"rows":[${ROW}`, 'a response that is not shown, because it may have rows'],
