@@ -3,12 +3,13 @@ import { SQL_LIMITS, type SqlLimits } from './limits.ts';
 import type { Steps } from './lexer.ts';
 import type { TableName } from '../../pinot/table-name.ts';
 import { resolveDatabases } from './databases.ts';
+import type { Budget } from './parser/reader.ts';
 import { readingScript } from './parser/script.ts';
 import { parseOptions, printOptions } from './options-field.ts';
 import { printing } from './printer.ts';
 import { requireKnownOption } from './query-options.ts';
 import { position, SqlRefusal } from './refusal.ts';
-import type { Option, Script, TableReference } from './tree.ts';
+import { scriptOf, type Option, type Script, type TableReference } from './tree.ts';
 
 export interface SqlContext {
   /** From the `Database` header: the database of every table name without a prefix. */
@@ -38,6 +39,10 @@ export interface JudgedSql {
   readonly limit: number | undefined;
   /** Whether an option selects the multi-stage engine, which has no default row limit. */
   readonly multistage: boolean;
+  /** Written names of the common table expressions: the first one is `cte 1` in `text`. */
+  readonly commonTables: readonly string[];
+  /** Whether the result is the plan of a query. */
+  readonly explains: boolean;
 }
 
 export interface RefusedSql {
@@ -75,7 +80,17 @@ export function* judgingSql(
 function* judge(sql: string, context: SqlContext, steps: Steps): Parts<JudgedSql> {
   const { database, queryOptions, limits = SQL_LIMITS } = context;
   if (Buffer.byteLength(sql) > limits.bytes) throw new SqlRefusal(`the text is longer than ${limits.bytes} bytes`);
-  const script = yield* readingScript(sql, { steps, limits, depth: 0, texts: 0, tables: 0, commonTables: 0 });
+  const budget: Budget = {
+    steps,
+    limits,
+    tokens: 0,
+    tokensOfLastPart: 0,
+    depth: 0,
+    texts: 0,
+    tables: 0,
+    commonTables: [],
+  };
+  const script = yield* readingScript(sql, budget);
   const requestOptions = parseOptions('queryOptions', queryOptions, limits);
   const found: Found = { tables: [], lookups: [], options: [...requestOptions] };
   collect(script, found);
@@ -97,6 +112,8 @@ function* judge(sql: string, context: SqlContext, steps: Steps): Parts<JudgedSql
     tables: databases.tables,
     limit: script.limit,
     multistage,
+    commonTables: budget.commonTables.map(({ name }) => name),
+    explains: script.explains,
   };
 }
 
@@ -117,6 +134,6 @@ function collect(script: Script, found: Found, within?: number): void {
   for (const piece of script.pieces) {
     if (piece.kind === 'table') found.tables.push(shown(piece.table));
     else if (piece.kind === 'lookup') found.lookups.push(shown(piece.table));
-    else if (piece.kind === 'text') collect(piece.script, found, within ?? piece.at);
+    else if (piece.kind === 'text') collect(scriptOf(piece), found, within ?? piece.at);
   }
 }

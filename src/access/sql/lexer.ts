@@ -52,10 +52,12 @@ const STRING_PREFIXES: ReadonlyMap<string, StringPrefix> = new Map([
   ['_LATIN1', '_latin1'],
 ]);
 
-/** Step counter and limits of one text. */
+/** Step counter and limits of a text and all texts within its strings. */
 export interface LexerBudget {
   readonly steps: Steps;
   readonly limits: SqlLimits;
+  /** Tokens read so far. */
+  tokens: number;
 }
 
 /** Tokens of one part of the work. */
@@ -76,16 +78,18 @@ export function tokenizing(sql: string, budget: LexerBudget): Parts<Token[]> {
 
 class Lexer {
   readonly #sql: string;
+  readonly #budget: LexerBudget;
   readonly #steps: Steps;
   readonly #limits: SqlLimits;
   readonly #tokens: Token[] = [];
   #at = 0;
   #hint: string | undefined;
 
-  constructor(sql: string, { steps, limits }: LexerBudget) {
+  constructor(sql: string, budget: LexerBudget) {
     this.#sql = sql;
-    this.#steps = steps;
-    this.#limits = limits;
+    this.#budget = budget;
+    this.#steps = budget.steps;
+    this.#limits = budget.limits;
   }
 
   *read(): Parts<Token[]> {
@@ -96,10 +100,10 @@ class Lexer {
       const start = this.#at;
       this.#token(sql.charCodeAt(start));
       this.#steps.count += this.#at - start;
-      if (this.#tokens.length > this.#limits.tokens) {
+      if (++this.#budget.tokens > this.#limits.tokens) {
         throw new SqlRefusal(`the text has more than ${this.#limits.tokens} tokens`, start);
       }
-      if (this.#tokens.length % TOKENS_PER_PART === 0) yield;
+      if (this.#budget.tokens % TOKENS_PER_PART === 0) yield;
     }
     this.#push('end', '', '', this.#at);
     return this.#tokens;

@@ -11,12 +11,13 @@ export interface WrittenName {
 }
 
 /**
+ * The engine refuses to create a table whose name has a blank.
  * @param name its parts joined by dots, because not every version distinguishes `"a.b"` from `a.b`
  * @returns undefined if it is not a table name
  */
 export function writtenName(name: string): WrittenName | undefined {
   const parts = name.split('.', 3);
-  if (parts.length > 2 || parts.some((part) => part === '' || part.trim() !== part)) return undefined;
+  if (parts.length > 2 || parts.some((part) => !/^\S+$/.test(part))) return undefined;
   if (parts.length === 2 && !isDatabaseName(parts[0] as string)) return undefined;
   return parts.length === 2
     ? { database: parts[0], table: parts[1] as string }

@@ -3,7 +3,7 @@ import { TIME_UNITS, TYPES, CONSTANTS, BARE_FUNCTIONS, KEYWORDS, MARKS } from '.
 import type { StringPrefix } from './lexer.ts';
 import { SqlRefusal } from './refusal.ts';
 import type { Databases } from './databases.ts';
-import type { Hint, HintOption, Piece, Script } from './tree.ts';
+import { scriptOf, type Hint, type HintOption, type Piece, type Script, type TextPiece } from './tree.ts';
 
 /** Texts of one part of the work; most pieces are one or two. */
 const TEXTS_PER_PART = 16_384;
@@ -24,7 +24,8 @@ export function* printing(script: Script, databases: Databases, maxLength: numbe
   let before: string = '';
   let nextPart = TEXTS_PER_PART;
   for (const piece of script.pieces) {
-    const text = piece.kind === 'text' ? printText(piece, databases, maxLength) : printPiece(piece, databases);
+    const text =
+      piece.kind === 'text' ? yield* printingText(piece, databases, maxLength) : printPiece(piece, databases);
     if (before !== '' && needsSpace(before, text, piece)) parts.push(' ');
     parts.push(text);
     before = text;
@@ -50,12 +51,12 @@ const PRINTED_MARKS: ReadonlySet<string> = new Set(MARKS);
 const BARE_WORDS = [TIME_UNITS, TYPES, CONSTANTS, BARE_FUNCTIONS];
 const NUMBER = /^(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-function printText({ script, at }: Piece & { kind: 'text' }, databases: Databases, maxLength: number): string {
-  const text = quotedString(print(script, databases, maxLength), '');
+function* printingText(piece: TextPiece, databases: Databases, maxLength: number): Parts<string> {
+  const text = quotedString(yield* printing(scriptOf(piece), databases, maxLength), '');
   if (text.length > maxLength)
     throw new SqlRefusal(
       `this query within a string is longer than ${maxLength} characters with its quotes doubled`,
-      at,
+      piece.at,
     );
   return text;
 }
@@ -83,6 +84,8 @@ function printValue(piece: Value, databases: Databases): string {
       return piece.parts.map(quotedName).join('.');
     case 'table':
       return databases.partsOf(piece.table).map(quotedName).join('.');
+    case 'common-table':
+      return quotedName(`cte ${piece.table.number}`);
     case 'lookup':
       return quotedString(databases.lookupOf(piece.table), '');
     case 'string':

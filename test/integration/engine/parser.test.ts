@@ -145,6 +145,8 @@ describe('the parsers', () => {
             tables: [tableNameOf('t')],
             limit: 77,
             multistage: false,
+            commonTables: [],
+            explains: false,
           },
           limited as Reading,
         ),

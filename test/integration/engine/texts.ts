@@ -224,7 +224,7 @@ export function commented(random: Random, texts: readonly string[]): string {
   const text = random.pick(texts);
   let places: number[];
   try {
-    places = tokenize(text, { steps: { count: 0 }, limits: SQL_LIMITS }).map(({ at }) => at);
+    places = tokenize(text, { steps: { count: 0 }, limits: SQL_LIMITS, tokens: 0 }).map(({ at }) => at);
   } catch {
     return text;
   }

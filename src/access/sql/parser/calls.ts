@@ -1,6 +1,4 @@
 import { BARE_FUNCTIONS, TIME_UNITS, type Keyword } from '../keywords.ts';
-import { position, SqlRefusal } from '../refusal.ts';
-import type { Script } from '../tree.ts';
 import { jsonArguments } from './json.ts';
 import { countTable, queryAhead, sortItem } from './parts.ts';
 import type { Reader } from './reader.ts';
@@ -88,17 +86,7 @@ function subquery(at: Reader, name: string): void {
   const { text, at: offset } = literal(at, name);
   const { texts } = at.budget.limits;
   if (++at.budget.texts > texts) throw at.refusal(`the text has more than ${texts} queries within strings`, offset);
-  at.emit({ kind: 'text', script: script(at, text, offset), at: offset });
-}
-
-function script(at: Reader, text: string, offset: number): Script {
-  try {
-    return at.nested(() => at.grammar.script(text, at.budget));
-  } catch (error) {
-    if (!(error instanceof SqlRefusal)) throw error;
-    const { line, column } = position(text, error.at);
-    throw at.refusal(`within this string, at line ${line}, column ${column}: ${error.message}`, offset);
-  }
+  at.text(text, offset);
 }
 
 /** Functions with keywords between their arguments. */

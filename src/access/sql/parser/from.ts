@@ -64,16 +64,25 @@ function tableReference(at: Reader): void {
   if (at.key() === 'LATERAL') lateral(at);
   else if (at.key() === 'UNNEST') unnest(at);
   else if (at.key() === '(') tablesInParentheses(at);
-  else {
-    tableName(at);
-    hints(at);
-    if (at.take('FOR', 'SYSTEM_TIME', 'AS', 'OF')) at.expression();
-  }
+  else return namedTable(at);
   tableAlias(at);
 }
 
-function tableAlias(at: Reader): void {
-  if (alias(at, () => !noAlias(at)) && at.key() === '(') columns(at);
+function namedTable(at: Reader): void {
+  const common = tableName(at);
+  hints(at);
+  if (at.take('FOR', 'SYSTEM_TIME', 'AS', 'OF')) at.expression();
+  if (tableAlias(at) || common === undefined) return;
+  // The printed text has another name for it, and the rest of the query refers to the written one.
+  at.keyword('AS');
+  at.emit({ kind: 'name', parts: [common.name] });
+}
+
+/** @returns whether there is an alias */
+function tableAlias(at: Reader): boolean {
+  const found = alias(at, () => !noAlias(at));
+  if (found && at.key() === '(') columns(at);
+  return found;
 }
 
 function lateral(at: Reader): void {

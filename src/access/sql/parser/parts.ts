@@ -1,3 +1,4 @@
+import type { CommonTable } from '../tree.ts';
 import type { Reader } from './reader.ts';
 
 /** Whether a query begins here. A query may also begin with an opening parenthesis, which the caller must check. */
@@ -75,8 +76,8 @@ const AFTER_ALIAS: ReadonlySet<string> = new Set([
   ...(['FULL', 'CROSS', 'NATURAL', 'OUTER', 'ON', 'USING', 'OPTION', ...SET_OPERATORS] as const),
 ]);
 
-/** `table`, `database.table`: a table or a visible common table expression. */
-export function tableName(at: Reader): void {
+/** `table`, `database.table`: a table or a visible common table expression. @returns the common table expression */
+export function tableName(at: Reader): CommonTable | undefined {
   const { at: offset } = at.peek();
   const parts = [at.name('the name of a table')];
   while (at.key() === '.') {
@@ -84,10 +85,16 @@ export function tableName(at: Reader): void {
     parts.push(at.name('the rest of the name of a table'));
   }
   if (at.key() === '(') throw at.unexpected('an alias, a join or a clause (functions as tables are not supported)');
-  if (parts.length === 1 && at.commonTables.has(parts[0] as string)) return at.emit({ kind: 'name', parts });
+  const common = parts.length === 1 ? at.commonTables.get(parts[0] as string)?.at(-1) : undefined;
+  if (common !== undefined) {
+    at.emit({ kind: 'common-table', table: common });
+    return common;
+  }
   countTable(at, offset);
   at.emit({ kind: 'table', table: { parts, at: offset } });
+  return undefined;
 }
+
 /** Counts a table reference against the limit. */
 export function countTable(at: Reader, offset: number): void {
   const { tables } = at.budget.limits;

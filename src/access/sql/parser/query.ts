@@ -1,6 +1,7 @@
 import { fromClause } from './from.ts';
 import { hints } from './hints.ts';
 import { alias, clauseAhead, columns, LIMITS, qualifyAhead, SET_OPERATORS, sortItem, tableName } from './parts.ts';
+import type { CommonTable } from '../tree.ts';
 import type { Reader } from './reader.ts';
 import { windowSpecification } from './window.ts';
 
@@ -10,9 +11,9 @@ type Limit = number | undefined;
 export function readQuery(at: Reader): Limit {
   return at.nested(() => {
     if (!at.take('WITH')) return body(at);
-    const names = commonTables(at);
+    const tables = commonTables(at);
     const limit = body(at);
-    for (const name of names) removeCommonTable(at, name);
+    for (const table of tables) hide(at, table);
     return limit;
   });
 }
@@ -21,34 +22,46 @@ function body(at: Reader): Limit {
   return queryTail(at, term(at));
 }
 
-/** `name [(columns)] AS (query), …`: each is visible to the following ones, not to itself. @returns their names */
-function commonTables(at: Reader): string[] {
-  // With RECURSIVE a CTE may read itself. Its name then also counts as a table, so that no table is missed.
+/** `name [(columns)] AS (query), …`: each is visible to the following ones, and with `RECURSIVE` to itself. */
+function commonTables(at: Reader): CommonTable[] {
   const recursive = at.take('RECURSIVE');
-  const names: string[] = [];
+  const tables: CommonTable[] = [];
   at.list(() => {
-    const { commonTables } = at.budget.limits;
-    if (++at.budget.commonTables > commonTables) {
-      throw at.refusal(`the query has more than ${commonTables} common table expressions`);
-    }
-    const { at: offset } = at.peek();
-    const name = at.name('the name of a common table expression');
-    if (recursive && at.commonTables.has(name))
-      throw at.refusal(`the common table expression \`${name}\` is defined twice`, offset);
-    at.emit({ kind: 'name', parts: [name] });
+    const table = commonTable(at);
     if (at.key() === '(') columns(at);
     at.expect('AS');
+    if (recursive) show(at, table);
     at.parentheses(() => readQuery(at));
-    names.push(name);
-    at.commonTables.set(name, (at.commonTables.get(name) ?? 0) + 1);
+    if (!recursive) show(at, table);
+    tables.push(table);
   });
-  return names;
+  return tables;
 }
 
-function removeCommonTable(at: Reader, name: string): void {
-  const count = at.commonTables.get(name) ?? 0;
-  if (count > 1) at.commonTables.set(name, count - 1);
-  else at.commonTables.delete(name);
+/** The name in a definition. */
+function commonTable(at: Reader): CommonTable {
+  const { limits, commonTables } = at.budget;
+  if (commonTables.length >= limits.commonTables) {
+    throw at.refusal(`the query has more than ${limits.commonTables} common table expressions`);
+  }
+  const name = at.name('the name of a common table expression');
+  const table = { number: commonTables.length + 1, name };
+  commonTables.push(table);
+  at.emit({ kind: 'common-table', table });
+  return table;
+}
+
+/** Of two with one name, the engine reads the last one. */
+function show(at: Reader, table: CommonTable): void {
+  const visible = at.commonTables.get(table.name);
+  if (visible === undefined) at.commonTables.set(table.name, [table]);
+  else visible.push(table);
+}
+
+function hide(at: Reader, { name }: CommonTable): void {
+  const visible = at.commonTables.get(name) ?? [];
+  visible.pop();
+  if (visible.length === 0) at.commonTables.delete(name);
 }
 
 function term(at: Reader): Limit {

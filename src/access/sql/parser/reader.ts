@@ -2,17 +2,21 @@ import { KEYWORDS, MARKS, RESERVED, type Keyword, type Mark } from '../keywords.
 import type { Steps, Token } from '../lexer.ts';
 import type { SqlLimits } from '../limits.ts';
 import { SqlRefusal } from '../refusal.ts';
-import type { Piece, Script } from '../tree.ts';
+import type { CommonTable, Piece, TextPiece } from '../tree.ts';
 
-/** State shared by all texts of one request. */
+/** State shared by a text and all texts within its strings: the limits hold for all of them together. */
 export interface Budget {
   readonly steps: Steps;
   readonly limits: SqlLimits;
+  tokens: number;
+  /** Tokens at the end of the last part of the work. */
+  tokensOfLastPart: number;
   /** Number of open brackets, queries and calls, including those in queries within strings. */
   depth: number;
   texts: number;
   tables: number;
-  commonTables: number;
+  /** In the order of their definitions. */
+  readonly commonTables: CommonTable[];
 }
 
 /** Grammar rules that refer to each other. */
@@ -22,8 +26,6 @@ export interface Grammar {
   readonly query: (at: Reader) => number | undefined;
   /** What may follow a query in parentheses: set operators, order and limits. */
   readonly queryTail: (at: Reader) => number | undefined;
-  /** Parses the text of a query within a string. */
-  readonly script: (sql: string, budget: Budget) => Script;
 }
 
 /** One piece for each keyword and mark: a long text has tens of thousands of them. */
@@ -35,8 +37,10 @@ export class Reader {
   readonly pieces: Piece[] = [];
   readonly budget: Budget;
   readonly grammar: Grammar;
-  /** Number of visible common table expressions by name. */
-  readonly commonTables = new Map<string, number>();
+  /** Queries within strings, which are parsed after this text. */
+  readonly texts: TextPiece[] = [];
+  /** Visible common table expressions by name, the innermost one last. */
+  readonly commonTables = new Map<string, CommonTable[]>();
   readonly #tokens: readonly Token[];
   #at = 0;
 
@@ -65,6 +69,13 @@ export class Reader {
 
   emit(piece: Piece): void {
     this.pieces.push(piece);
+  }
+
+  /** Adds a query within a string. @param at offset of the string */
+  text(sql: string, at: number): void {
+    const piece: TextPiece = { kind: 'text', sql, at, depth: this.budget.depth, script: undefined };
+    this.texts.push(piece);
+    this.emit(piece);
   }
 
   keyword(text: Keyword): void {

@@ -1,37 +1,51 @@
-import { atOnce, type Parts } from '../../../platform/parts.ts';
+import type { Parts } from '../../../platform/parts.ts';
 import type { Keyword } from '../keywords.ts';
 import { tokenizing, type Token } from '../lexer.ts';
-import { SqlRefusal } from '../refusal.ts';
-import type { Option, Script } from '../tree.ts';
+import { position, SqlRefusal } from '../refusal.ts';
+import type { Option, Script, TextPiece } from '../tree.ts';
 import { expression } from './expression.ts';
 import { tableName } from './parts.ts';
 import { queryTail, readQuery } from './query.ts';
 import { Reader, type Budget, type Grammar } from './reader.ts';
 
-const GRAMMAR: Grammar = { expression, query: readQuery, queryTail, script: readScript };
+const GRAMMAR: Grammar = { expression, query: readQuery, queryTail };
 
-/** As many are split and parsed in one part. */
+/** As many are split and parsed in one part of the work, of one text or of several short ones within strings. */
 const TOKENS_AT_ONCE = 4096;
 
 /**
- * Parses a complete text: options and one query, optionally with `EXPLAIN`, or `DESCRIBE`.
+ * Parses a complete text and the texts within its strings, in parts: options and one query, optionally with `EXPLAIN`, or `DESCRIBE`.
  * @throws {SqlRefusal}
  */
-export function readScript(sql: string, budget: Budget): Script {
-  return atOnce(readingScript(sql, budget));
-}
-
-/** `readScript` in parts. */
 export function* readingScript(sql: string, budget: Budget): Parts<Script> {
   const tokens = yield* tokenizing(sql, budget);
-  if (tokens.length > TOKENS_AT_ONCE) yield;
-  return parse(tokens, budget, sql.length);
+  if (budget.tokens - budget.tokensOfLastPart > TOKENS_AT_ONCE) {
+    budget.tokensOfLastPart = budget.tokens;
+    yield;
+  }
+  const at = new Reader(tokens, budget, GRAMMAR);
+  const script = parse(at, sql.length);
+  for (const text of at.texts) yield* readingText(text, budget);
+  return script;
 }
 
-function parse(tokens: readonly Token[], budget: Budget, length: number): Script {
-  const at = new Reader(tokens, budget, GRAMMAR);
+/** Parses the query within a string. */
+function* readingText(text: TextPiece, budget: Budget): Parts<void> {
+  budget.depth = text.depth;
+  try {
+    text.script = yield* readingScript(text.sql, budget);
+  } catch (error) {
+    if (!(error instanceof SqlRefusal)) throw error;
+    const { line, column } = position(text.sql, error.at);
+    throw new SqlRefusal(`within this string, at line ${line}, column ${column}: ${error.message}`, text.at);
+  }
+}
+
+function parse(at: Reader, length: number): Script {
+  const { limits } = at.budget;
   const options: Option[] = [];
   let limit: number | undefined;
+  let explains = false;
   let queries = 0;
   let statements = 0;
   while (at.peek().kind !== 'end') {
@@ -39,17 +53,19 @@ function parse(tokens: readonly Token[], budget: Budget, length: number): Script
       at.skip();
       continue;
     }
-    if (++statements > budget.limits.statements)
-      throw at.refusal(`the text has more than ${budget.limits.statements} statements`);
+    if (++statements > limits.statements) throw at.refusal(`the text has more than ${limits.statements} statements`);
     if (statements > 1) at.mark(';');
     if (at.key() === 'SET') options.push(setOption(at));
     else if (++queries > 1) throw at.unexpected('the end of the text (one query at a time)');
-    else limit = statement(at, options);
+    else {
+      explains = at.key() === 'EXPLAIN';
+      limit = statement(at, options);
+    }
     if (at.peek().kind !== 'end' && at.key() !== ';')
       throw at.unexpected('an operator, a clause, `;` or the end of the text');
   }
   if (queries === 0) throw new SqlRefusal('the text has no query', length);
-  return { pieces: at.pieces, options, limit };
+  return { pieces: at.pieces, options, limit, explains };
 }
 
 function statement(at: Reader, options: Option[]): number | undefined {

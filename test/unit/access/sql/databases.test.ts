@@ -154,7 +154,7 @@ describe('the database of names', () => {
     expect(judge('WITH x AS (SELECT 1 FROM t) SELECT 1 FROM x, X', SALES)).toEqual([
       ['sales.t', 'sales.X'],
       'sales',
-      'WITH "x" AS (SELECT 1 FROM "sales"."t") SELECT 1 FROM "x", "sales"."X"',
+      'WITH "cte 1" AS (SELECT 1 FROM "sales"."t") SELECT 1 FROM "cte 1" AS "x", "sales"."X"',
     ]);
   });
 });

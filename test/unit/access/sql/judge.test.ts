@@ -47,12 +47,33 @@ describe('the printed text', () => {
   it('has only unquoted words from closed lists', () => {
     const bare = (text: string) => () =>
       print(
-        { pieces: [{ kind: 'bare', text }], options: [], limit: undefined },
+        { pieces: [{ kind: 'bare', text }], options: [], limit: undefined, explains: false },
         resolveDatabases([], [], { header: undefined, options: [], multistage: false }),
         100,
       );
     expect(bare('YEAR')()).toBe('YEAR');
     for (const text of ['secret', 'YEAR x', 'yeaR;', 'ſecond', '']) expect(bare(text)).toThrow('without quotes');
+  });
+});
+
+describe('common table expressions', () => {
+  it('have names that no table can have, so that another scope of the engine cannot turn one into a table', () => {
+    const found = judgeSql(
+      "WITH customers AS (SELECT 1 AS a) SELECT customers.a FROM customers WHERE in_subquery(a, 'WITH customers AS (SELECT 2 AS a) SELECT a FROM customers') = 1 ORDER BY (SELECT max(a) FROM customers c)",
+    );
+    expect(found).toMatchObject({
+      ok: true,
+      tables: [],
+      commonTables: ['customers', 'customers'],
+      text: `WITH "cte 1" AS (SELECT 1 AS "a") SELECT "customers"."a" FROM "cte 1" AS "customers" WHERE "in_subquery" ("a", 'WITH "cte 2" AS (SELECT 2 AS "a") SELECT "a" FROM "cte 2" AS "customers"') = 1 ORDER BY (SELECT max ("a") FROM "cte 1" AS "c")`,
+    });
+  });
+
+  it('cannot be read under their printed name', () => {
+    expect(judgeSql('WITH c AS (SELECT 1) SELECT * FROM "cte 1"')).toMatchObject({
+      ok: false,
+      reason: 'line 1, column 36: invalid table name `cte 1`: it must be `table` or `database.table`',
+    });
   });
 });
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { resolveDatabases } from '../../../../src/access/sql/databases.ts';
-import { judgeSql } from '../../../../src/access/sql/judge.ts';
+import { judgeSql, judgingSql } from '../../../../src/access/sql/judge.ts';
 import { SQL_LIMITS, type SqlLimits } from '../../../../src/access/sql/limits.ts';
 import { print } from '../../../../src/access/sql/printer.ts';
+import type { Script } from '../../../../src/access/sql/tree.ts';
 
 const IN_SUBQUERY = "in_subquery(a, 'SELECT b FROM t') = 1";
 
@@ -24,6 +25,12 @@ const LARGEST: readonly {
     accepted: 'SELECT a FROM t',
     rejected: 'SELECT a, b FROM t',
     reason: 'line 1, column 13: the text has more than 4 tokens',
+  },
+  {
+    limits: { tokens: 13 },
+    accepted: "SELECT in_subquery(a, 'SELECT b FROM t') FROM t",
+    rejected: "SELECT in_subquery(a, 'SELECT b, c FROM t') FROM t",
+    reason: 'line 1, column 23: within this string, at line 1, column 13: the text has more than 13 tokens',
   },
   {
     limits: { nameLength: 6 },
@@ -81,9 +88,10 @@ it('the length of `queryOptions`', () => {
 
 it('the length of a printed query within a string', () => {
   const databases = resolveDatabases([], [], { header: undefined, options: [], multistage: false });
-  const script = { pieces: [{ kind: 'string', text: "'", prefix: '' }], options: [], limit: undefined } as const;
+  const rest = { options: [], limit: undefined, explains: false };
+  const script: Script = { ...rest, pieces: [{ kind: 'string', text: "'", prefix: '' }] };
   const printed = (maxLength: number) =>
-    print({ ...script, pieces: [{ kind: 'text', script, at: 3 }] }, databases, maxLength);
+    print({ ...rest, pieces: [{ kind: 'text', sql: '', depth: 0, script, at: 3 }] }, databases, maxLength);
   expect(printed(10)).toBe("''''''''''");
   expect(() => printed(9)).toThrow(
     expect.objectContaining({
@@ -110,6 +118,19 @@ describe('the count of steps', () => {
     ['character of a word', 'SELECT a FROM t', (n: number) => `SELECT a${'a'.repeat(n)} FROM t`],
   ])('has one for each %s', (_, without, text) => {
     expect(steps(text(100)) - steps(without)).toBe(100);
+  });
+
+  it('is spread over parts, also where the tokens are in queries within strings', () => {
+    const within = `in_subquery(a, 'SELECT ${'b, '.repeat(2_500)}b FROM t')`;
+    const counter = { count: 0 };
+    const parts: number[] = [];
+    const work = judgingSql(`SELECT ${Array.from({ length: 8 }, () => within).join(' + ')} FROM t`, {}, counter);
+    for (let before = 0, done = false; !done; before = counter.count) {
+      const next = work.next();
+      done = next.done === true;
+      parts.push(counter.count - before);
+    }
+    expect(Math.max(...parts)).toBeLessThan(counter.count / 3);
   });
 
   it('has two more for each doubled quote', () => {
