@@ -3,6 +3,7 @@ import { createGunzip, type Gunzip } from 'node:zlib';
 import type { TableName } from '../../pinot/table-name.ts';
 import { tableNames } from '../../access/sql/table-names.ts';
 import { HttpError } from '../server/errors.ts';
+import { MAX_PLAN_BYTES, planTables } from './plan-tables.ts';
 
 /** `tablesQueried` is in the statistics after the rows, which take a few kilobytes. */
 const TAIL_BYTES = 64 * 1024;
@@ -16,37 +17,43 @@ export interface AuthorizedTables {
   readonly names: readonly TableName[];
   /** Decides on one of the names in another letter case, which the engine may report for a table that the lists do not have yet. */
   readonly mayQuery: (table: TableName) => boolean;
+  /** Whether the query is an `EXPLAIN`: the tables in its plan are compared, too. */
+  readonly explains: boolean;
 }
 
 /**
- * The tables in `tablesQueried` that are not allowed; empty where the field is absent.
- * @param tail end of the response
+ * The tables in `tablesQueried`, and in the plan of an `EXPLAIN`, that are not allowed; empty where the response has none.
+ * @param tail end of the response; the complete one of an `EXPLAIN`
  */
-export function unexpectedTables(tail: Buffer, { names, mayQuery }: AuthorizedTables): string[] {
+export function unexpectedTables(tail: Buffer, { names, mayQuery, explains }: AuthorizedTables): string[] {
   const exact = new Set<string>(names);
-  return reportedTables(tail, names)
+  const reported = explains ? [...queriedTables(tail), ...planTables(tail)] : queriedTables(tail);
+  return unknownTables(reported, names)
     .filter(({ meanings }) => meanings.length === 0 || !meanings.every((table) => exact.has(table) || mayQuery(table)))
     .map(({ name }) => name);
 }
 
 /** The authorized tables whose names `tablesQueried` has in another letter case, in that letter case. @param tail without unexpected tables */
 export function respelledTables(tail: Buffer, names: readonly TableName[]): TableName[] {
-  const meant = reportedTables(tail, names).flatMap(({ meanings }) => meanings);
+  const meant = unknownTables(queriedTables(tail), names).flatMap(({ meanings }) => meanings);
   return [...new Set(meant)].filter((table) => !names.includes(table));
 }
 
-/** The names in `tablesQueried` that are not among the authorized names, each with those that it may mean. */
-function reportedTables(
-  tail: Buffer,
-  names: readonly TableName[],
-): { readonly name: string; readonly meanings: readonly TableName[] }[] {
+/** The names in `tablesQueried`. */
+function queriedTables(tail: Buffer): readonly string[] {
   const start = tail.lastIndexOf(FIELD);
   const end = start < 0 ? -1 : tail.indexOf(CLOSING, start);
-  if (end < 0) return [];
-  const read = namesIn(tail.toString('latin1', start + FIELD.length - 1, end + 1));
+  return end < 0 ? [] : namesIn(tail.toString('utf8', start + FIELD.length - 1, end + 1));
+}
+
+/** The reported names that are not among the authorized names, each with those that it may mean. */
+function unknownTables(
+  reported: readonly string[],
+  names: readonly TableName[],
+): { readonly name: string; readonly meanings: readonly TableName[] }[] {
   const exact = new Set<string>(names);
   const known = new Set(names.map((name) => name.toLowerCase()));
-  return read
+  return reported
     .filter((name) => !exact.has(name))
     .map((name) => ({
       name,
@@ -85,14 +92,14 @@ export class UnexpectedTables extends HttpError {
 
 /**
  * Passes a response through, except for its end, which is held back until `tablesQueried` is checked. So the client cannot get a complete response
- * before the check.
+ * before the check. The response to an `EXPLAIN` is held back as a whole.
  */
 export class TablesGuard {
   readonly #tables: AuthorizedTables;
-  readonly #held = new Tail();
+  readonly #held: Tail;
   readonly #decompressed: Tail;
   readonly #gunzip: Gunzip | undefined;
-  #failure: Error | undefined;
+  #failure: HttpError | undefined;
   #needsDrain = false;
 
   /**
@@ -101,10 +108,12 @@ export class TablesGuard {
    */
   constructor(tables: AuthorizedTables, compressed: boolean, onDrain: () => void) {
     this.#tables = tables;
-    this.#decompressed = compressed ? new Tail() : this.#held;
+    const bytes = tables.explains ? MAX_PLAN_BYTES : TAIL_BYTES;
+    this.#held = new Tail(bytes);
+    this.#decompressed = compressed ? new Tail(bytes) : this.#held;
     if (!compressed) return;
     this.#gunzip = createGunzip();
-    this.#gunzip.on('data', (chunk: Buffer) => void this.#decompressed.push(chunk));
+    this.#gunzip.on('data', (chunk: Buffer) => void this.#passed(this.#decompressed.push(chunk)));
     const drained = () => {
       if (!this.#needsDrain) return;
       this.#needsDrain = false;
@@ -112,7 +121,8 @@ export class TablesGuard {
     };
     this.#gunzip.on('drain', drained);
     this.#gunzip.on('error', (error) => {
-      this.#failure = error;
+      const why = 'the response of the engine is not gzip, despite its Content-Encoding';
+      this.#failure ??= new HttpError(502, why, { cause: error });
       drained();
     });
   }
@@ -127,23 +137,31 @@ export class TablesGuard {
     if (this.#gunzip && this.#failure === undefined) {
       this.#needsDrain = !this.#gunzip.write(chunk);
     }
-    return this.#held.push(chunk);
+    return this.#passed(this.#held.push(chunk));
+  }
+
+  /** @param chunks that do not fit in the part of the response that is checked. @returns those that can be sent */
+  #passed(chunks: readonly Buffer[]): readonly Buffer[] {
+    if (!this.#tables.explains || chunks.length === 0) return chunks;
+    this.#failure ??= new HttpError(
+      502,
+      `the plan of the query is longer than ${MAX_PLAN_BYTES} bytes, so the tables in it cannot be checked`,
+    );
+    return [];
   }
 
   /** Checks the complete response and passes on its end, or the error where it must not be sent. */
   finish(done: (unexpected: Error | undefined, rest: readonly Buffer[]) => void): void {
     const judge = () => {
+      if (this.#failure) return done(this.#failure, []);
       const unexpected = unexpectedTables(this.#decompressed.end(), this.#tables);
       done(unexpected.length > 0 ? new UnexpectedTables(unexpected) : undefined, this.#held.chunks);
     };
     const gunzip = this.#gunzip;
     if (gunzip === undefined) return judge();
-    const fail = (cause: Error) =>
-      done(new HttpError(502, 'the response of the engine is not gzip, despite its Content-Encoding', { cause }), []);
-    if (this.#failure) return fail(this.#failure);
     // Decompression ends early if zeros follow the compressed data.
-    if (gunzip.readableEnded) return judge();
-    gunzip.once('error', fail);
+    if (this.#failure || gunzip.readableEnded) return judge();
+    gunzip.once('error', judge);
     gunzip.once('end', judge);
     gunzip.end();
   }
@@ -154,10 +172,16 @@ export class TablesGuard {
   }
 }
 
-/** The last chunks of a stream, at least `TAIL_BYTES`. */
+/** The last chunks of a stream. */
 class Tail {
   readonly chunks: Buffer[] = [];
+  readonly #bytes: number;
   #size = 0;
+
+  /** @param bytes that it keeps at least */
+  constructor(bytes: number) {
+    this.#bytes = bytes;
+  }
 
   /** @returns the chunks that are no longer part of the tail */
   push(chunk: Buffer): Buffer[] {
@@ -165,7 +189,7 @@ class Tail {
     this.#size += chunk.length;
     let count = 0;
     for (const first of this.chunks) {
-      if (this.#size - first.length < TAIL_BYTES) break;
+      if (this.#size - first.length < this.#bytes) break;
       this.#size -= first.length;
       count++;
     }

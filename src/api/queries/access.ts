@@ -11,9 +11,16 @@ export function requireQuery(request: RequestContext, tables: readonly TableName
 }
 
 /** The tables of an authorized query, for the check of the tables that the engine reports. */
-export function authorizedTables(request: RequestContext, names: readonly TableName[]): AuthorizedTables {
+export function authorizedTables(
+  request: RequestContext,
+  { tables, explains }: { readonly tables: readonly TableName[]; readonly explains: boolean },
+): AuthorizedTables {
   const { authorizer } = request.server;
-  return { names, mayQuery: (table) => authorizer.isAllowed(request.principal, 'Query', tableResource(table)) };
+  return {
+    names: tables,
+    explains,
+    mayQuery: (table) => authorizer.isAllowed(request.principal, 'Query', tableResource(table)),
+  };
 }
 
 /**

@@ -54,13 +54,14 @@ export const LIMITS_SETTINGS = {
     maximum: 68_719_476_736,
   }),
   'max-sql-bytes': integer({
-    description: 'Maximum size of a SQL text in bytes. A larger one gets 400.',
+    description: 'Maximum size of a SQL text, or of all texts of a request, in bytes. A larger one gets 400.',
     default: 262_144,
     minimum: 1024,
     maximum: 1_000_000,
   }),
   'max-sql-tokens': integer({
-    description: 'Maximum tokens (keywords, names, literals, operators) of a SQL text. A text with more gets 400.',
+    description:
+      'Maximum tokens (keywords, names, literals, operators) of a SQL text with the queries within its strings. A text with more gets 400.',
     default: 50_000,
     minimum: 100,
     maximum: 1_000_000,

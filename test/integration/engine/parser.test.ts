@@ -43,6 +43,7 @@ function excess(judged: JudgedSql, reading: Reading): string | undefined {
     .map((option) => option.slice('database='.length));
   if (judged.database !== undefined) databases.push(judged.database);
   for (const name of reading.tables) {
+    if (COMMON_TABLE.test(name)) continue;
     const missing = meanings(name, databases).find(
       (meaning) => !(judged.tables as readonly string[]).includes(meaning),
     );
@@ -53,6 +54,9 @@ function excess(judged: JudgedSql, reading: Reading): string | undefined {
   // Without a limit the engine returns 10 rows.
   return reading.limit > (judged.limit ?? 10) ? `requests ${reading.limit} rows` : undefined;
 }
+
+/** A name that only a common table expression of a printed text has: no table can have a blank in its name. */
+const COMMON_TABLE = /^cte \d+$/;
 
 /** The tables that a name may mean with or without the header and the option. The servers resolve the table of `LOOKUP` with neither. */
 function meanings(name: string, databases: readonly string[]): readonly string[] {
@@ -197,13 +201,25 @@ describe('ordinary texts', () => {
         const [before, after] = [found[index], found[texts.length + index]];
         if (before === undefined) continue;
         accepted.add(index);
-        if (!NOT_COMPARED.test(text) && after?.tree !== before.tree) wrong.push(`${oracle.version}: ${text}`);
+        const same = writtenTree(after?.tree, text) === before.tree;
+        if (!NOT_COMPARED.test(text) && !same) wrong.push(`${oracle.version}: ${text}`);
       }
     }
     expect(wrong).toEqual([]);
     expect(accepted.size).toBeGreaterThanOrEqual(450);
   });
 });
+
+/** The parse tree of the printed text, with the written names of the common table expressions. */
+function writtenTree(tree: string | undefined, text: string): string | undefined {
+  const judged = judgeSql(text);
+  let written = tree;
+  for (const [index, name] of (judged.ok ? judged.commonTables : []).entries()) {
+    const printed = `\`cte ${index + 1}\``;
+    written = written?.replaceAll(`${printed} AS \`${name}\``, `\`${name}\``).replaceAll(printed, `\`${name}\``);
+  }
+  return written;
+}
 
 function textOf(text: string): string {
   const judged = judgeSql(text);

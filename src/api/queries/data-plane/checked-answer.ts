@@ -1,24 +1,23 @@
 import { Readable } from 'node:stream';
-import type { TableName } from '../../../pinot/table-name.ts';
 import type { EngineResponse } from '../../../pinot/types.ts';
 import { RowCounter } from '../../proxy/row-limit.ts';
 import { TablesGuard } from '../../proxy/tables-guard.ts';
 import { HttpError } from '../../server/errors.ts';
 import { authorizedTables } from '../access.ts';
 import type { Exchange } from './exchange.ts';
+import type { JudgedQuery } from './query.ts';
 
 /**
  * A response that is not stored because of its status. It has rows where the query failed in a part and the caller asked for HTTP statuses, so its
  * tables and rows are checked like those of a query without pages.
- * @param tables of the authorized query
  * @throws {HttpError} 403, 400, 502 where a small response is rejected; a large one ends early
  */
 export async function checkedAnswer(
   exchange: Exchange,
   response: EngineResponse,
-  tables: readonly TableName[],
+  query: Pick<JudgedQuery, 'tables' | 'explains'>,
 ): Promise<EngineResponse> {
-  const pieces = checked(exchange, response, tables);
+  const pieces = checked(exchange, response, query);
   const first = await pieces.next();
   const { status, headers } = response;
   // Without `pieces`, the same bytes before they are checked.
@@ -33,11 +32,11 @@ async function* joined(first: IteratorResult<Uint8Array, void>, rest: AsyncGener
 async function* checked(
   exchange: Exchange,
   { status, headers, body }: EngineResponse,
-  tables: readonly TableName[],
+  query: Pick<JudgedQuery, 'tables' | 'explains'>,
 ): AsyncGenerator<Uint8Array, void> {
   const { maxRows } = exchange;
   const counter = maxRows === undefined ? undefined : new RowCounter(maxRows, status);
-  const guard = new TablesGuard(authorizedTables(exchange, tables), false, () => undefined);
+  const guard = new TablesGuard(authorizedTables(exchange, query), false, () => undefined);
   try {
     if (String(headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
       throw new HttpError(502, 'the engine compressed its response, so its tables and rows cannot be checked');

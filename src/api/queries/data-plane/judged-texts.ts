@@ -21,6 +21,11 @@ export class JudgedTexts {
     this.#limits = limits;
   }
 
+  /** Maximum bytes of one text. */
+  get maxBytes(): number {
+    return this.#limits.bytes;
+  }
+
   /**
    * Same result as `judgeSql`.
    * @param turn for each part of a long text; there is no promise for others

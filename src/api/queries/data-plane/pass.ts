@@ -1,5 +1,7 @@
 import { HIGH_WATER_BYTES } from '../../proxy/answer-writer.ts';
 import { passAnswer } from '../../proxy/forward.ts';
+import { MAX_PLAN_BYTES } from '../../proxy/plan-tables.ts';
+import { namingEndpoint } from '../../proxy/written-names.ts';
 import { authorizedTables } from '../access.ts';
 import type { DataPlaneParts } from './parts.ts';
 import type { Exchange } from './exchange.ts';
@@ -8,18 +10,20 @@ import { tableHints } from './table-hints.ts';
 
 /** Maximum memory of a response that is streamed: the write buffer and the end that is held back for the check. */
 const PASS_BYTES = HIGH_WATER_BYTES + 128 * 1024;
+/** The plan of an `EXPLAIN`, compressed and not. */
+const PLAN_BYTES = 2 * MAX_PLAN_BYTES;
 
 /** Runs a query and streams the response. */
 export async function passQuery(exchange: Exchange, query: JudgedQuery, parts: DataPlaneParts): Promise<void> {
   const { engine, budget } = parts;
-  const { tables, path } = query;
+  const { tables, path, explains } = query;
   const served = await tableHints(exchange, tables, engine);
   const { signal } = exchange;
   const endpoint = path.runner === 'broker' ? await engine.brokerFor(served, signal) : engine.controller;
-  const lease = await budget.acquire(exchange.principal.srn, PASS_BYTES, signal);
+  const lease = await budget.acquire(exchange.principal.srn, PASS_BYTES + (explains ? PLAN_BYTES : 0), signal);
   exchange.onClose(() => lease.release());
-  await passAnswer(exchange, endpoint, engineRequest(query, exchange), {
-    tables: authorizedTables(exchange, tables),
+  await passAnswer(exchange, namingEndpoint(endpoint, query.commonTables), engineRequest(query, exchange), {
+    tables: authorizedTables(exchange, query),
     maxRows: exchange.maxRows,
   });
 }

@@ -32,6 +32,10 @@ export interface JudgedQuery {
   readonly tables: readonly TableName[];
   /** Whether the engine's default limits the rows: the text has no `LIMIT`, and no option selects the multi-stage engine. */
   readonly hasDefaultLimit: boolean;
+  /** Whether the result is the plan of a query. */
+  readonly explains: boolean;
+  /** Written names of the common table expressions, for messages of the engine: the first one is `cte 1` in the text that it gets. */
+  readonly commonTables: readonly string[];
   /** Fields of the JSON body for the engine. */
   readonly fields: Readonly<Record<string, string | boolean | readonly string[]>>;
   readonly headers: Readonly<Record<string, string>>;
@@ -68,7 +72,10 @@ export async function readQuery(
   requireQuery(exchange, tables);
   const headers = engineHeaders(exchange, judged.database);
   const hasDefaultLimit = judged.sql !== undefined && judged.sql.limit === undefined && !judged.sql.multistage;
-  return { path: requestClass.sql, paging, tables, hasDefaultLimit, fields: bodyFields(query, judged), headers };
+  const explains = judged.all.some((one) => one.explains);
+  const commonTables = judged.sql?.commonTables ?? [];
+  const fields = bodyFields(query, judged);
+  return { path: requestClass.sql, paging, tables, hasDefaultLimit, explains, commonTables, fields, headers };
 }
 
 /** These always run the multi-stage engine. */
@@ -91,7 +98,10 @@ async function judgeTexts(
   const { queryOptions } = query;
   const database = databaseOf(exchange.headers);
   const all: JudgedSql[] = [];
-  for (const { text, which } of textsOf(query)) {
+  const written = textsOf(query);
+  requireTotal(written, texts.maxBytes);
+  for (const { text, which } of written) {
+    if (all.length > 0) await turn();
     const judging = texts.judge(text, { database, queryOptions, multistage }, turn);
     const judged = judging instanceof Promise ? await judging : judging;
     if (!judged.ok) throw new HttpError(400, `${which} is rejected: ${judged.reason}`);
@@ -103,8 +113,23 @@ async function judgeTexts(
   return { sql, sqls, all, database: commonDatabase(all) };
 }
 
-/** The texts of a query, with their names for messages. */
-function textsOf({ sql, sqls = [] }: WrittenQuery): { readonly text: string; readonly which: string }[] {
+interface NamedText {
+  readonly text: string;
+  /** Its name in messages. */
+  readonly which: string;
+}
+
+/** The limit of one text holds for all texts of a request together. @throws {HttpError} 400 */
+function requireTotal(texts: readonly NamedText[], max: number): void {
+  const total = texts.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+  if (texts.length > 1 && total > max)
+    throw new HttpError(
+      400,
+      `the texts in \`sqls\` have ${total} bytes together, more than ${max}: send fewer texts in one request`,
+    );
+}
+
+function textsOf({ sql, sqls = [] }: WrittenQuery): NamedText[] {
   const others = sqls.map((text, index) => ({ text, which: `\`sqls[${index}]\`` }));
   return sql === undefined ? others : [{ text: sql, which: 'the query' }, ...others];
 }

@@ -8,6 +8,7 @@ import { respelledTables, UnexpectedTables, unexpectedTables } from '../../proxy
 import { authorizedTables } from '../access.ts';
 import { credentialRefused, HttpError } from '../../server/errors.ts';
 import { TooManyRows } from '../../proxy/row-limit.ts';
+import { namingEndpoint } from '../../proxy/written-names.ts';
 import { checkedAnswer } from './checked-answer.ts';
 import { CODING_BYTES, codingFor } from './coding.ts';
 import type { DataPlaneParts } from './parts.ts';
@@ -79,10 +80,16 @@ export async function runSubmission(
 ): Promise<Submitted> {
   const { tables, hasDefaultLimit } = query;
   const { signal, accepted, onRows } = run;
-  const endpoint = await parts.engine.brokerFor(run.served, signal);
-  run.onBroker?.(endpoint);
+  const broker = await parts.engine.brokerFor(run.served, signal);
+  run.onBroker?.(broker);
+  const endpoint = namingEndpoint(broker, query.commonTables);
   const outcome = await parts.queries.submit(
-    (_, cursorRows) => requestQuery(endpoint, query, run, cursorRows),
+    async (_, cursorRows) => {
+      const response = await requestQuery(endpoint, query, run, cursorRows);
+      if (!query.explains) return response;
+      // Its plan is in the rows, which are not checked otherwise.
+      return { ...(await checkedAnswer(exchange, response, query)), url: broker.url };
+    },
     {
       owner: exchange.principal.srn,
       tables,
@@ -95,7 +102,7 @@ export async function runSubmission(
     signal,
     {
       inspect: (fields, rowCount) => {
-        const others = requireExpected(exchange, fields, tables);
+        const others = requireExpected(exchange, fields, query);
         // Before the result is visible: its owner could read it until it is deleted, and a deletion may fail.
         requireRows(exchange, rowCount);
         return others;
@@ -109,7 +116,7 @@ export async function runSubmission(
     response.body.destroy();
     throw credentialRefused();
   }
-  return { kind: 'refused', response: await checkedAnswer(exchange, response, tables) };
+  return { kind: 'refused', response: await checkedAnswer(exchange, response, query) };
 }
 
 /** The text that the engine gets. */
@@ -148,15 +155,12 @@ function requireRows({ maxRows }: Exchange, rowCount: number): void {
  * Compares `tablesQueried` with the authorized tables. A result of others is not returned.
  * @returns the tables that the engine reports in another letter case: each read of the result is authorized for them, too
  */
-function requireExpected(
-  exchange: Exchange,
-  fields: readonly RawField[],
-  allowed: readonly TableName[],
-): readonly TableName[] {
+function requireExpected(exchange: Exchange, fields: readonly RawField[], query: JudgedQuery): readonly TableName[] {
+  const { tables: allowed } = query;
   const queried = fields.find(({ name }) => name === 'tablesQueried');
   if (queried === undefined) return [];
   const reported = Buffer.from(`"tablesQueried":${queried.value}`);
-  const tables = unexpectedTables(reported, authorizedTables(exchange, allowed));
+  const tables = unexpectedTables(reported, authorizedTables(exchange, { tables: allowed, explains: false }));
   if (tables.length === 0) return respelledTables(reported, allowed);
   exchange.log.error({ tables, allowed }, 'a query read tables that were not authorized');
   throw new UnexpectedTables(tables);

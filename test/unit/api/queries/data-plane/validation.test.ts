@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { formatSrn } from '../../../../../src/access/policy/srn.ts';
+import { SQL_LIMITS } from '../../../../../src/access/sql/limits.ts';
 import { createEngine } from '../../../../../src/pinot/connection.ts';
 import type { Engine, KnownTables } from '../../../../../src/pinot/types.ts';
 import { authorizerBy, dataPlaneOf, testApp } from '../../../../support/app.ts';
@@ -49,6 +50,17 @@ const validate = (body: unknown) =>
 const sent = () => fake.seen.filter(({ url }) => url === PATH).map(({ body }) => JSON.parse(body) as unknown);
 
 describe('a validation', () => {
+  it('of many texts is rejected where they are longer together than one text may be', async () => {
+    const text = `SELECT 1 FROM customers WHERE a = '${'x'.repeat(SQL_LIMITS.bytes / 2 - 40)}'`;
+    expect((await validate({ sqls: [text, text] })).statusCode).toBe(200);
+    const answer = await validate({ sqls: [text, text, text] });
+    expect([answer.statusCode, answer.json()]).toMatchObject([
+      400,
+      { message: expect.stringMatching(/the texts in `sqls` have \d+ bytes together, more than 262144/) },
+    ]);
+    expect(sent()).toHaveLength(1);
+  });
+
   it('gets the recorded answer for the recorded request, and the engine gets only printed texts', async () => {
     const answer = await validate(JSON.parse(recorded.requestBody as string));
     expect([answer.statusCode, answer.body]).toEqual([200, recorded.body]);

@@ -1,0 +1,55 @@
+/**
+ * The response to `EXPLAIN` leaves `tablesQueried` empty, but its plan names the tables: `table=[[default, orders]]` of the planner,
+ * `table=[orders]` of servers that were asked, `TABLE SCAN (orders)` of an implementation plan.
+ */
+const TABLE_IN_PLAN = /\btable=\[\[?([^[\]]*)\]|\bTABLE SCAN \(([^()]*)\)/g;
+
+/** Longer plans are not passed on, because they could not be checked. */
+export const MAX_PLAN_BYTES = 2 * 1024 * 1024;
+
+/** The column that repeats the text of the query; what it quotes is not a part of the plan. */
+const TEXT_COLUMN = 'SQL';
+
+/** The tables that the plans in a complete response name, as `table` or `database.table`; empty where it has none, such as an error. */
+export function planTables(body: Buffer): readonly string[] {
+  const { columns, rows } = resultOf(body);
+  const names = new Set<string>();
+  for (const row of rows) {
+    if (!Array.isArray(row)) continue;
+    for (const [index, cell] of row.entries()) {
+      if (typeof cell !== 'string' || columns[index] === TEXT_COLUMN) continue;
+      for (const [, path, scanned] of cell.matchAll(TABLE_IN_PLAN)) names.add(nameOf(path ?? scanned ?? ''));
+    }
+  }
+  return [...names];
+}
+
+/** Database and table are the last two parts of `default, orders` and of `sales.orders`. */
+function nameOf(path: string): string {
+  return path
+    .split(/[.,]/)
+    .map((part) => part.trim())
+    .slice(-2)
+    .join('.');
+}
+
+interface Result {
+  readonly columns: readonly unknown[];
+  readonly rows: readonly unknown[];
+}
+
+function resultOf(body: Buffer): Result {
+  try {
+    const { resultTable } = JSON.parse(body.toString()) as {
+      readonly resultTable?: { readonly dataSchema?: { readonly columnNames?: unknown }; readonly rows?: unknown };
+    };
+    return { columns: listOf(resultTable?.dataSchema?.columnNames), rows: listOf(resultTable?.rows) };
+  } catch {
+    // Not JSON: an error of something in between, without a plan.
+    return { columns: [], rows: [] };
+  }
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as readonly unknown[]) : [];
+}
