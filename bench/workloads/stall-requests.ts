@@ -77,7 +77,7 @@ const repeat = (count: number, unit: (index: number) => string): string =>
 
 /** Texts that reach a limit and are accepted. */
 function sqlAtLimits(): WorstRequest[] {
-  const { tokens, nesting, commonTables, tables, statements, bytes } = SQL_LIMITS;
+  const { tokens, nesting, commonTables, tables, statements, bytes, texts } = SQL_LIMITS;
   // Leaves room for the rest of each text.
   const most = tokens - 100;
   const deep = nesting - 10;
@@ -107,6 +107,7 @@ function sqlAtLimits(): WorstRequest[] {
       'common table expressions, each of the one before',
       `WITH c0 AS (SELECT a FROM orders)${repeat(commonTables - 1, (i) => `, c${i + 1} AS (SELECT a FROM c${i})`)} SELECT a FROM orders`,
     ),
+    sql('queries within strings', withinStrings(texts, most / 2)),
     sql('tables', `SELECT 1 FROM ${repeat(tables - 1, (i) => `t${i}, `)} orders`),
     sql(
       'tables of a database',
@@ -116,6 +117,12 @@ function sqlAtLimits(): WorstRequest[] {
     sql('unions', `${repeat(tables - 1, () => 'SELECT a FROM orders UNION ALL ')} SELECT a FROM orders`),
     sql('SET', `${repeat(statements - 1, (i) => `SET k${i} = ${i}; `)} SELECT a FROM orders`),
   ];
+}
+
+/** A text with so many queries within strings, which have so many columns together. */
+function withinStrings(texts: number, columns: number): string {
+  const within = `in_subquery(a, 'SELECT ${repeat(Math.floor(columns / texts) - 20, () => 'a,')}1 FROM orders')`;
+  return `SELECT ${repeat(texts - 1, () => `${within} + `)}${within} FROM orders`;
 }
 
 /** Texts that exceed a limit, and requests that are rejected. */
@@ -129,6 +136,7 @@ function sqlBeyondLimits(): WorstRequest[] {
       'more common table expressions',
       `WITH ${list((i) => `c${i} AS (SELECT 1 FROM orders), `)} z AS (SELECT 1) SELECT 1`,
     ),
+    sql('more queries within strings', withinStrings(SQL_LIMITS.texts, SQL_BYTES / 2)),
     sql('more tables', `SELECT 1 FROM ${list((i) => `t${i}, `)} orders`),
     sql('one name', `SELECT ${'a'.repeat(SQL_BYTES - 50)} FROM orders`),
     sql('quoted names with dots', `SELECT ${list(() => '"a"."b".')}"c" FROM orders`),
