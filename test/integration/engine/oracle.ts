@@ -1,12 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { promisify } from 'node:util';
-
-const run = promisify(execFile);
-const ROOT = join(import.meta.dirname, '../../..');
+import { answers, decoded, output, startPrograms, type Program } from './java.ts';
 
 /** How a version of the engine parses a text. */
 export interface Reading {
@@ -26,28 +18,8 @@ export interface Oracles {
 }
 
 export async function startOracles(): Promise<Oracles> {
-  const [own, others] = [await installed('pinot'), await installed('pinot-parsers')];
-  const folder = await compiled(join(own, 'lib/*'));
-  const versions = (await readdir(others)).toSorted();
-  return {
-    versions: [
-      new Oracle('0.11.0', `${folder}:${join(own, 'lib/*')}`),
-      ...versions.map((version) => new Oracle(version, `${folder}:${join(others, version, 'lib/*')}`)),
-    ],
-    remove: () => rm(folder, { recursive: true, force: true }),
-  };
-}
-
-async function installed(part: string): Promise<string> {
-  const { stdout } = await run(join(ROOT, 'tools/install.sh'), [part], { timeout: 600_000 });
-  return stdout.trim();
-}
-
-/** Compiles the program that parses texts, once for all versions. @returns its class path */
-async function compiled(jars: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'olap-warden-oracle-'));
-  await run('javac', ['-nowarn', '-cp', jars, '-d', folder, join(import.meta.dirname, 'oracle/Oracle.java')]);
-  return folder;
+  const { versions, remove } = await startPrograms('Oracle');
+  return { versions: versions.map((program) => new Oracle(program)), remove };
 }
 
 interface Answer {
@@ -63,23 +35,15 @@ export class Oracle {
   readonly version: string;
   readonly #arguments: readonly string[];
 
-  constructor(version: string, classPath: string) {
-    this.version = version;
-    this.#arguments = [
-      '-Xmx256m',
-      '-XX:+UseSerialGC',
-      '-XX:TieredStopAtLevel=1',
-      '-Dlog4j2.level=OFF',
-      '-cp',
-      classPath,
-      'Oracle',
-    ];
+  constructor(program: Program) {
+    this.version = program.version;
+    this.#arguments = program.arguments;
   }
 
   /** The keywords of the grammar. */
   async words(): Promise<string[]> {
-    const { stdout } = await run('java', [...this.#arguments, 'words']);
-    return stdout.split('\n').filter((word) => /^[A-Z]\w*$/.test(word));
+    const words = await output([...this.#arguments, 'words']);
+    return words.split('\n').filter((word) => /^[A-Z]\w*$/.test(word));
   }
 
   /** @param onReading gets the index and the parse of each text, in order; undefined if the engine rejects the text */
@@ -87,14 +51,8 @@ export class Oracle {
     texts: readonly string[],
     onReading: (index: number, reading: Reading | undefined) => void,
   ): Promise<void> {
-    const child = spawn('java', this.#arguments, { stdio: ['pipe', 'pipe', 'ignore'] });
-    const ended = new Promise((resolve) => child.once('close', resolve));
-    child.stdin.on('error', () => child.kill());
-    child.stdin.end(texts.map((text) => `${Buffer.from(text || ' ').toString('base64')}\n`).join(''));
-    let index = 0;
-    for await (const line of createInterface({ input: child.stdout })) onReading(index++, reading(line));
-    await ended;
-    if (index !== texts.length) throw new Error(`the parser answered ${index} of ${texts.length} texts`);
+    const lines = texts.map((text) => Buffer.from(text || ' ').toString('base64'));
+    await answers(this.#arguments, lines, (index, answer) => onReading(index, reading(answer)));
   }
 }
 
@@ -103,8 +61,4 @@ function reading(line: string): Reading | undefined {
   return error === undefined
     ? { tree: decoded(tree), tables: tables.map(decoded), options: options.map(decoded), limit }
     : undefined;
-}
-
-function decoded(text: string): string {
-  return Buffer.from(text, 'base64').toString();
 }
