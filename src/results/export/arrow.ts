@@ -13,6 +13,7 @@ import {
   ListColumn,
   TextColumn,
 } from './columns/column.ts';
+import { engineNames, uniqueNames } from './columns/unique-names.ts';
 
 type Arrow = typeof ArrowModule;
 
@@ -34,32 +35,38 @@ export async function* arrowStream(
   // Imported when first used, because it is large.
   const arrow = await import('apache-arrow');
   const columns = columnDataTypes.map(createColumn);
-  const fields = columns.map((column, i) => new arrow.Field(columnNames[i] ?? '', typeOf(arrow, column), true));
-  const encoder = new BatchEncoder(arrow, new arrow.Schema(fields));
-  const empty = encoder.stream({ numRows: 0, columns });
-  yield empty.subarray(0, schemaBytes(empty));
-  for await (const batch of columnBatches(columns, rows)) {
-    const stream = encoder.stream(batch);
-    yield stream.subarray(schemaBytes(stream), stream.length - END_BYTES);
-  }
-  yield empty.subarray(empty.length - END_BYTES);
+  const types = columns.map((column) => typeOf(arrow, column));
+  const schema = schemaStream(arrow, columnNames, types);
+  const encoder = new BatchEncoder(arrow, types);
+  yield schema.subarray(0, -END_BYTES);
+  for await (const batch of columnBatches(columns, rows)) yield encoder.message(batch);
+  yield schema.subarray(-END_BYTES);
+}
+
+/** A complete stream in bytes of its own: the schema, the end marker. */
+function schemaStream(arrow: Arrow, columnNames: readonly string[], types: readonly DataType[]): Uint8Array {
+  const fields = uniqueNames(columnNames).map((name, i) => new arrow.Field(name, types[i] as DataType, true));
+  const schema = new arrow.Schema(fields, new Map(engineNames(columnNames)));
+  return new arrow.RecordBatchStreamWriter().reset(undefined, schema).finish().toUint8Array(true);
 }
 
 class BatchEncoder {
   readonly #arrow: Arrow;
+  /** The names are the positions of the columns, because `RecordBatch` of apache-arrow takes fields by their names. The message of a batch has no names. */
   readonly #schema: Schema;
 
-  constructor(arrow: Arrow, schema: Schema) {
+  constructor(arrow: Arrow, types: readonly DataType[]) {
     this.#arrow = arrow;
-    this.#schema = schema;
+    this.#schema = new arrow.Schema(types.map((type, i) => new arrow.Field(String(i), type, true)));
   }
 
-  /** A complete stream in bytes of its own: the schema, the batch, the end marker. */
-  stream(batch: ColumnBatch): Uint8Array {
+  /** The message of a record batch, in bytes of its own. */
+  message(batch: ColumnBatch): Uint8Array {
     const writer = new this.#arrow.RecordBatchStreamWriter();
     writer.write(this.#recordBatch(batch));
     writer.finish();
-    return writer.toUint8Array(true);
+    const stream = writer.toUint8Array(true);
+    return stream.subarray(schemaBytes(stream), -END_BYTES);
   }
 
   #recordBatch({ numRows, columns }: ColumnBatch): RecordBatch {

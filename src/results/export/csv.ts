@@ -14,6 +14,7 @@ import {
   textAt,
   textOf,
 } from './json-bytes.ts';
+import { uniqueNames } from './columns/unique-names.ts';
 
 const LINE_END = '\r\n';
 const NEEDS_QUOTES = /[",\r\n]/;
@@ -30,10 +31,10 @@ export interface CsvRows {
 
 /**
  * CSV (RFC 4180) in UTF-8. Numbers keep the engine's spelling, arrays and objects are JSON, null is an empty field, and an empty string is
- * `""`. Downloads resume by bytes: a change of these rules needs another ETag.
+ * `""`. Downloads resume by bytes: a change of these rules needs another `tag` in `format.ts`.
  */
 export function csvHeader(columnNames: readonly string[]): Buffer {
-  return Buffer.from(columnNames.map(quoted).join(',') + LINE_END);
+  return Buffer.from(uniqueNames(columnNames).map(quoted).join(',') + LINE_END);
 }
 
 /** @param json complete rows, each a JSON array with the comma after it */

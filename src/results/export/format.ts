@@ -8,6 +8,8 @@ interface FormatDescription {
   /** Media types in `Accept` that select the format. */
   readonly mediaTypes: readonly string[];
   readonly extension: string;
+  /** Part of the ETag: it changes with the rules by which rows are written, so that no download continues in bytes of other rules. */
+  readonly tag: string;
   /** The form is compressed, so that `Content-Encoding` would not make it smaller. */
   readonly isCompressed?: true;
 }
@@ -17,17 +19,25 @@ export const EXPORT_FORMATS: Readonly<Record<ExportFormat, FormatDescription>> =
     contentType: 'application/x-ndjson',
     mediaTypes: ['application/x-ndjson', 'application/jsonl', 'application/x-jsonlines'],
     extension: 'jsonl',
+    tag: 'jsonl',
   },
-  csv: { contentType: 'text/csv; charset=utf-8; header=present', mediaTypes: ['text/csv'], extension: 'csv' },
+  csv: {
+    contentType: 'text/csv; charset=utf-8; header=present',
+    mediaTypes: ['text/csv'],
+    extension: 'csv',
+    tag: 'csv2',
+  },
   arrow: {
     contentType: 'application/vnd.apache.arrow.stream',
     mediaTypes: ['application/vnd.apache.arrow.stream'],
     extension: 'arrows',
+    tag: 'arrows2',
   },
   parquet: {
     contentType: 'application/vnd.apache.parquet',
     mediaTypes: ['application/vnd.apache.parquet'],
     extension: 'parquet',
+    tag: 'parquet2',
     isCompressed: true,
   },
 };

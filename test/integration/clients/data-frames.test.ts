@@ -12,9 +12,15 @@ const HERE = import.meta.dirname;
 const DOCUMENT = join(HERE, '../../../docs/paginated-queries.md');
 const WITH_NULLS = { server: { 'pinot.server.instance.currentDataTableVersion': '4' } };
 const FORMATS = ['arrow', 'parquet', 'csv', 'jsonl'] as const;
-const READERS = ['pandas', 'polars', 'duckdb'].flatMap((name) =>
-  ['arrow', 'parquet', 'csv', 'lines'].map((f) => `${name}_${f}`),
-);
+const READERS = ['pyarrow', 'pandas', 'polars', 'duckdb'].flatMap((name) => [
+  ...['arrow', 'parquet', 'csv'].map((format) => `${name}_${format}`),
+  ...(name === 'pyarrow' ? [] : [`${name}_lines`]),
+]);
+
+interface DataSchema {
+  readonly columnNames: readonly string[];
+  readonly columnDataTypes: readonly string[];
+}
 
 const COLUMNS =
   'id, aLong, aString, aBoolean, aFloat, aDouble, aDecimal, at, someBytes, aJson, ints, longs, doubles, strings';
@@ -68,14 +74,30 @@ async function python<T>(program: string, ...args: string[]): Promise<T> {
   return JSON.parse(stdout) as T;
 }
 
-/** What each reader has in a download that differs from the broker's answer. @param values in each format */
-async function compare(sql: string, values: number): Promise<void> {
+interface Expected {
+  /** Compared values of each reader. */
+  readonly values: number;
+  /** Names of the columns; by default those of the broker. */
+  readonly names?: readonly string[];
+  /** Whether names differ in case only: DuckDB ignores case, and renames such columns itself. */
+  readonly areRenamedByDuckdb?: true;
+}
+
+/** Compares what each reader has in each download with the broker's answer. @returns the columns of the answer */
+async function compare(sql: string, { values, names, areRenamedByDuckdb }: Expected): Promise<DataSchema> {
   const answer = await pinot.query(sql);
   expect(answer).toContain('"exceptions":[]');
   await writeFile(join(folder, 'answer.json'), answer);
   await download(sql);
-  const equal = { values, wrong: [] };
-  expect(await python('frames.py', folder)).toEqual(Object.fromEntries(READERS.map((reader) => [reader, equal])));
+  const { dataSchema } = (JSON.parse(answer) as { resultTable: { dataSchema: DataSchema } }).resultTable;
+  const expected = READERS.map((reader) => {
+    const isAny = areRenamedByDuckdb === true && reader.startsWith('duckdb');
+    const own = isAny ? (expect.any(Array) as unknown) : (names ?? dataSchema.columnNames);
+    const header = reader.endsWith('lines') ? null : own;
+    return [reader, { names: header, values, wrong: [] }];
+  });
+  expect(await python('frames.py', folder)).toEqual(Object.fromEntries(expected));
+  return dataSchema;
 }
 
 /** The rows of a broker's answer with numbers as texts, because a number of JavaScript would lose their last digits. */
@@ -99,7 +121,7 @@ async function examples(): Promise<Record<string, string>> {
 
 describe('pandas, polars and DuckDB', () => {
   it('have every value of every type as the broker has it, in each format', async () => {
-    await compare(`SELECT ${COLUMNS} FROM types ORDER BY id LIMIT 100`, 40 * COLUMNS.split(',').length);
+    await compare(`SELECT ${COLUMNS} FROM types ORDER BY id LIMIT 100`, { values: 40 * COLUMNS.split(',').length });
   });
 
   it('tell null, an empty text and the text `null` apart', async () => {
@@ -128,7 +150,37 @@ describe('pandas, polars and DuckDB', () => {
     // Pinot returns nulls in selections without an order only.
     const sql = 'SET enableNullHandling=true; SELECT id, aLong, city, aDouble FROM frames LIMIT 10';
     expect(await pinot.query(sql)).toContain('[2,null,null,null]');
-    await compare(sql, ROWS_WITH_NULLS.length * 4);
+    await compare(sql, { values: ROWS_WITH_NULLS.length * 4 });
+  });
+
+  it('have both values of two columns of one name, for each pair of types, in each format', async () => {
+    const columns = COLUMNS.split(', ');
+    const pairs = columns.flatMap((one) => columns.map((other) => [one, other] as const));
+    const selected = pairs.map(([one, other], i) => `${one} AS p${i}, ${other} AS p${i}`);
+    const sql = `SELECT ${selected.join(', ')} FROM types ORDER BY id LIMIT 5`;
+    const { columnNames, columnDataTypes } = await compare(sql, {
+      values: 5 * 2 * pairs.length,
+      names: pairs.flatMap((_, i) => [`p${i}`, `p${i}_1`]),
+    });
+    expect(columnNames).toEqual(pairs.flatMap((_, i) => [`p${i}`, `p${i}`]));
+    const kinds = pairs.map((_, i) => columnDataTypes.slice(2 * i, 2 * i + 2).join(' '));
+    expect(new Set(kinds).size).toBe(new Set(columnDataTypes).size ** 2);
+  });
+
+  it('have every value of columns whose names differ in case only, or are those of a suffix', async () => {
+    const selected = [
+      'id',
+      'aLong AS "ID"',
+      'aString AS "ID"',
+      'aDouble AS id_1',
+      'aFloat AS id_1',
+      'ints AS "id.list"',
+    ];
+    await compare(`SELECT ${selected.join(', ')} FROM types ORDER BY id LIMIT 5`, {
+      values: 5 * selected.length,
+      names: ['id', 'ID', 'ID_2', 'id_1', 'id_1_1', 'id.list'],
+      areRenamedByDuckdb: true,
+    });
   });
 
   it('read a result with the examples of the documentation', async () => {

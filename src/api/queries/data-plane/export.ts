@@ -40,9 +40,9 @@ export async function sendExport(
   exchange.onClose(found.release);
   const { numRows, measure } = found;
   const { requestId } = reader.record;
-  const { contentType, extension, isCompressed } = EXPORT_FORMATS[format];
-  // A stored result never changes, so its id and the rows identify the bytes.
-  const etag = `"${requestId}.${offset}.${numRows}.${extension}"`;
+  const { contentType, extension, tag, isCompressed } = EXPORT_FORMATS[format];
+  // A stored result never changes, so its id, the rows and the rules of the format identify the bytes.
+  const etag = `"${requestId}.${offset}.${numRows}.${tag}"`;
   const coding = isCompressed === true ? undefined : codingFor(exchange, found.length, settings());
   if (coding === undefined) lease.resize(EXPORT_BYTES);
   const headers = {

@@ -67,16 +67,28 @@ export function rowGroup(chunks: readonly ColumnChunk[], numRows: number): Thrif
   return struct([1, structs(chunks.map(columnChunk))], [2, i64(bytes)], [3, i64(numRows)]);
 }
 
-/** @param columns with their names, in order */
+export interface FileSchema {
+  /** With their names, in order. */
+  readonly columns: readonly (readonly [name: string, column: Column])[];
+  readonly keyValues: readonly (readonly [key: string, value: string])[];
+}
+
 export function fileMetadata(
-  columns: readonly (readonly [name: string, column: Column])[],
+  { columns, keyValues }: FileSchema,
   numRows: number,
   rowGroups: readonly ThriftValue[],
 ): Uint8Array {
   const root = struct([4, text('schema')], [5, i32(columns.length)]);
   const schema = [root, ...columns.flatMap(([name, column]) => elements(name, column))];
-  return struct([1, i32(VERSION)], [2, list(schema)], [3, i64(numRows)], [4, structs(rowGroups)], [6, text(WRITER)])
-    .bytes;
+  const pairs = keyValues.map(([key, value]) => struct([1, text(key)], [2, text(value)]));
+  return struct(
+    [1, i32(VERSION)],
+    [2, list(schema)],
+    [3, i64(numRows)],
+    [4, structs(rowGroups)],
+    [5, pairs.length > 0 ? list(pairs) : undefined],
+    [6, text(WRITER)],
+  ).bytes;
 }
 
 function columnChunk(chunk: ColumnChunk): ThriftValue {

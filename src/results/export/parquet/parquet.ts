@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { constants, crc32, zstdCompress } from 'node:zlib';
 import { type ColumnBatch, columnBatches, type Columns } from '../columns/batches.ts';
 import { type Column, createColumn } from '../columns/column.ts';
+import { engineNames, uniqueNames } from '../columns/unique-names.ts';
 import { fileMetadata, pageHeader, rowGroup } from './metadata.ts';
 import type { ThriftValue } from './thrift.ts';
 import { pageBody } from './values.ts';
@@ -27,7 +28,8 @@ export async function* parquetStream(
   rows: AsyncIterable<Uint8Array>,
 ): AsyncIterable<Uint8Array> {
   const columns = columnDataTypes.map(createColumn);
-  const named = columns.map((column, i) => [columnNames[i] ?? '', column] as const);
+  const names = uniqueNames(columnNames);
+  const named = columns.map((column, i) => [names[i] as string, column] as const);
   const groups: ThriftValue[] = [];
   let numRows = 0;
   let offset = MAGIC.length;
@@ -46,7 +48,7 @@ export async function* parquetStream(
     groups.push(group.metadata(offset));
     yield* group.pages();
   }
-  const metadata = fileMetadata(named, numRows, groups);
+  const metadata = fileMetadata({ columns: named, keyValues: engineNames(columnNames) }, numRows, groups);
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt32LE(metadata.length);
   yield Buffer.concat([metadata, length, MAGIC]);

@@ -1,9 +1,10 @@
 """Reads downloads with pandas, polars and DuckDB and compares every value with the broker's answer.
 
 Argument: a folder with `answer.json` (the broker's answer), `rows.arrow`, `rows.parquet`, `rows.csv` and `rows.jsonl`.
-Prints one JSON object: for each reader the number of compared values and the first differences.
+Prints one JSON object: for each reader the names of its columns, the number of compared values and the first differences. JSON lines have no names.
 """
 
+import csv as csv_fields
 import decimal
 import json
 import math
@@ -16,6 +17,7 @@ import pandas
 import polars
 import pyarrow.csv
 import pyarrow.ipc
+import pyarrow.parquet
 
 folder = pathlib.Path(sys.argv[1])
 answer_text = (folder / "answer.json").read_text("utf8")
@@ -78,55 +80,85 @@ def stream():
     return pyarrow.ipc.open_stream(open(arrow, "rb"))
 
 
+def from_pandas(frame):
+    return list(frame), zip(*(frame[name].array.__arrow_array__().to_pylist() for name in frame), strict=True)
+
+
+def from_pyarrow(table):
+    return table.column_names, zip(*(column.to_pylist() for column in table.columns), strict=True)
+
+
+def from_polars(frame):
+    return frame.columns, frame.rows()
+
+
+def from_duckdb(relation):
+    return relation.columns, relation.fetchall()
+
+
+def pyarrow_arrow():
+    return from_pyarrow(stream().read_all())
+
+
 def pandas_arrow():
-    frame = stream().read_pandas(types_mapper=pandas.ArrowDtype)
-    return zip(*(frame[name].array.__arrow_array__().to_pylist() for name in frame), strict=True)
+    return from_pandas(stream().read_pandas(types_mapper=pandas.ArrowDtype))
 
 
 def polars_arrow():
-    return polars.read_ipc_stream(arrow).rows()
+    return from_polars(polars.read_ipc_stream(arrow))
 
 
 def duckdb_arrow():
     reader = stream()
-    return duckdb.sql("SELECT * FROM reader").fetchall()
+    return from_duckdb(duckdb.sql("SELECT * FROM reader"))
+
+
+def pyarrow_parquet():
+    return from_pyarrow(pyarrow.parquet.read_table(parquet))
 
 
 def pandas_parquet():
-    frame = pandas.read_parquet(parquet, dtype_backend="pyarrow")
-    return zip(*(frame[name].array.__arrow_array__().to_pylist() for name in frame), strict=True)
+    return from_pandas(pandas.read_parquet(parquet, dtype_backend="pyarrow"))
 
 
 def polars_parquet():
-    return polars.read_parquet(parquet).rows()
+    return from_polars(polars.read_parquet(parquet))
 
 
 def duckdb_parquet():
-    return duckdb.read_parquet(parquet).fetchall()
+    return from_duckdb(duckdb.read_parquet(parquet))
 
 
-def typed(rows, convert):
-    return [[convert(kind, value) for kind, value in zip(types, row, strict=True)] for row in rows]
+def typed(read, convert):
+    header, rows = read
+    return header, [[convert(kind, value) for kind, value in zip(types, row, strict=True)] for row in rows]
 
 
-def pandas_csv():
-    text = dict.fromkeys(names, pyarrow.string())
+def csv_table():
+    with open(csv, encoding="utf8", newline="") as file:
+        text = dict.fromkeys(next(csv_fields.reader(file)), pyarrow.string())
     options = pyarrow.csv.ConvertOptions(
         column_types=text, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
     )
     parse = pyarrow.csv.ParseOptions(newlines_in_values=True)
-    table = pyarrow.csv.read_csv(csv, convert_options=options, parse_options=parse)
-    frame = table.to_pandas(types_mapper=pandas.ArrowDtype)
-    return typed(zip(*(frame[name].array.__arrow_array__().to_pylist() for name in frame), strict=True), from_text)
+    return pyarrow.csv.read_csv(csv, convert_options=options, parse_options=parse)
+
+
+def pyarrow_csv():
+    return typed(from_pyarrow(csv_table()), from_text)
+
+
+def pandas_csv():
+    # `read_csv` of pandas cannot tell null from an empty text.
+    return typed(from_pandas(csv_table().to_pandas(types_mapper=pandas.ArrowDtype)), from_text)
 
 
 def polars_csv():
-    return typed(polars.read_csv(csv, infer_schema=False).rows(), from_text)
+    return typed(from_polars(polars.read_csv(csv, infer_schema=False)), from_text)
 
 
 def duckdb_csv():
-    rows = duckdb.read_csv(csv, header=True, all_varchar=True, allow_quoted_nulls=False).fetchall()
-    return typed(rows, from_text)
+    return typed(from_duckdb(duckdb.read_csv(csv, header=True, all_varchar=True, allow_quoted_nulls=False)), from_text)
 
 
 def parsed():
@@ -135,29 +167,32 @@ def parsed():
 
 
 def pandas_lines():
-    return typed(pandas.DataFrame(parsed(), columns=names, dtype=object).values.tolist(), from_json)
+    return typed((None, pandas.DataFrame(parsed(), columns=names, dtype=object).values.tolist()), from_json)
 
 
 def polars_lines():
     # A column of a data frame has one type, and `"NaN"` is a string in JSON.
-    kinds = {name: polars.Int64 if kind in ("INT", "LONG") else polars.String for name, kind in zip(names, types, strict=True)}
+    # polars requires unique names, and JSON lines have none.
+    kinds = [polars.Int64 if kind in ("INT", "LONG") else polars.String for kind in types]
     rows = [
-        [json.dumps(value, default=str) if isinstance(value, list) else value if kinds[name] == polars.Int64 else spelling(value)
-         for name, value in zip(names, row, strict=True)]
+        [json.dumps(value, default=str) if isinstance(value, list) else value if kind == polars.Int64 else spelling(value)
+         for kind, value in zip(kinds, row, strict=True)]
         for row in parsed()
     ]
-    rows = polars.DataFrame(rows, schema=kinds, orient="row").rows()
-    return typed([[spelling(value) for value in row] for row in rows], from_text)
+    schema = [(str(position), kind) for position, kind in enumerate(kinds)]
+    rows = polars.DataFrame(rows, schema=schema, orient="row").rows()
+    return typed((None, [[spelling(value) for value in row] for row in rows]), from_text)
 
 
 def duckdb_lines():
     # The text of a line: DuckDB's functions of JSON read numbers with a fraction as DOUBLE.
     rows = duckdb.sql(f"SELECT json::VARCHAR FROM read_ndjson_objects('{lines}')").fetchall()
-    return typed([json.loads(line, parse_int=str, parse_float=str) for (line,) in rows], from_json)
+    return typed((None, [json.loads(line, parse_int=str, parse_float=str) for (line,) in rows]), from_json)
 
 
 def compared(read):
-    rows = [list(row) for row in read()]
+    header, rows = read()
+    rows = [list(row) for row in rows]
     wrong = [] if len(rows) == len(spelled) else [f"{len(rows)} rows, {len(spelled)} expected"]
     values = 0
     for number, (row, truth) in enumerate(zip(rows, spelled, strict=False)):
@@ -165,10 +200,11 @@ def compared(read):
             values += 1
             if not same(value, expected(kind, raw)):
                 wrong.append(f"row {number}, {name} ({kind}): {value!r}, the broker has {raw!r}")
-    return {"values": values, "wrong": wrong[:5]}
+    return {"names": header, "values": values, "wrong": wrong[:5]}
 
 
 READERS = (
+    pyarrow_arrow, pyarrow_parquet, pyarrow_csv,
     pandas_arrow, pandas_parquet, pandas_csv, pandas_lines,
     polars_arrow, polars_parquet, polars_csv, polars_lines,
     duckdb_arrow, duckdb_parquet, duckdb_csv, duckdb_lines,

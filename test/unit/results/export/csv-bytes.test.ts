@@ -58,7 +58,9 @@ it.each([
 it.each([
   [[], '\r\n'],
   [['a'], 'a\r\n'],
-  [['a', 'b c', ''], 'a,b c,\r\n'],
+  [['a', 'b c', ''], 'a,b c,column_1\r\n'],
+  [[''], 'column_1\r\n'],
+  [['m', 'm'], 'm,m_1\r\n'],
   [['a,b', 'c"d', 'e\nf'], '"a,b","c""d","e\nf"\r\n'],
 ])('the header of %j is %j', (names, header) => {
   expect(csvHeader(names).toString()).toBe(header);
