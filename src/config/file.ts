@@ -22,9 +22,24 @@ export async function readConfigFile(path: string): Promise<Written[]> {
   return parseConfig(content, path);
 }
 
-/** @param source path of the file, for messages and to select the format */
+/**
+ * @param source path of the file, for messages and to select the format
+ * @throws {SettingsError} also for a key that is given twice: the last one would silently be used
+ */
 export function parseConfig(content: string, source: string): Written[] {
-  return /\.(properties|conf)$/.test(source) ? parseLines(content, source) : parseYaml(content, source);
+  const written = /\.(properties|conf)$/.test(source) ? parseLines(content, source) : parseYaml(content, source);
+  const seen = new Map<string, Written>();
+  const problems = written.flatMap((entry) => {
+    const first = seen.get(entry.key);
+    seen.set(entry.key, first ?? entry);
+    return first === undefined ? [] : [`${entry.source}: \`${entry.key}\` is given twice: ${elsewhere(first, entry)}`];
+  });
+  if (problems.length > 0) throw new SettingsError(problems);
+  return written;
+}
+
+function elsewhere(first: Written, second: Written): string {
+  return first.source === second.source ? 'once nested, once with dots' : `the first one is in ${first.source}`;
 }
 
 function parseYaml(content: string, source: string): Written[] {

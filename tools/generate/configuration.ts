@@ -10,7 +10,7 @@ A setting can have four sources. A flag overrides an environment variable, which
 2. environment variables, \`OLAP_WARDEN_LOG_LEVEL=debug\`; some also have a name without the prefix, such as \`PORT\`;
 3. one file, set by \`--config\` or \`OLAP_WARDEN_CONFIG\`: lines \`key=value\` if its name ends in \`.properties\` or \`.conf\`, otherwise YAML.
 
-The process does not start with an unknown key or an invalid value. The message names the source, the key and what would be right.
+The process does not start with an unknown key, an invalid value, or a key that the file has twice. The message names the source, the key and what would be right.
 A renamed key is accepted under its former name for [at least one minor version](versions.md#what-stays-for-how-long), with a warning in the log.
 
 \`\`\`yaml

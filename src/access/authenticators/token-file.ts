@@ -37,11 +37,17 @@ export function hashToken(token: string): string {
  */
 export function parseTokenFile(content: string): Map<string, TokenFileEntry> {
   const entries = new Map<string, TokenFileEntry>();
+  const lines = new Map<string, number>();
   for (const [index, line] of content.split('\n').entries()) {
     const trimmed = line.trim();
     if (trimmed === '' || trimmed.startsWith('#')) continue;
     const entry = parseEntry(trimmed);
     if (typeof entry === 'string') throw new Error(`line ${index + 1} of the token file ${entry}`);
+    const first = lines.get(entry.sha256);
+    // Otherwise the order of the lines would decide whose token it is.
+    if (first !== undefined)
+      throw new Error(`line ${index + 1} of the token file has the \`sha256\` of line ${first}: each may occur once`);
+    lines.set(entry.sha256, index + 1);
     entries.set(entry.sha256, entry);
   }
   return entries;

@@ -90,16 +90,17 @@ export class AnswerScanner {
     const text = this.#envelope.text();
     const answer = parseObject(text);
     const fields = splitFields(text);
-    const tables = fields.filter((field) => field.name === 'resultTable');
-    if (tables.length > 1) throw new QueryError('bad-answer', "the engine's response contains `resultTable` twice");
-    const table = tables[0]?.value.startsWith('{') === true ? splitFields(tables[0].value) : [];
+    const tableJson = onlyField(fields, 'resultTable');
+    const table = tableJson?.startsWith('{') === true ? splitFields(tableJson) : [];
+    const dataSchema = onlyField(table, 'dataSchema');
+    onlyField(fields, 'exceptions');
     return {
-      hasTable: tables.some(({ value }) => value !== 'null'),
+      hasTable: tableJson !== undefined && tableJson !== 'null',
       hasRows: walk !== undefined,
       rowCount: walk?.rows ?? 0,
       rowBytes: this.#rowBytes,
       index: this.#index.build(),
-      dataSchema: table.find(({ name, value }) => name === 'dataSchema' && value.startsWith('{'))?.value,
+      dataSchema: dataSchema?.startsWith('{') === true ? dataSchema : undefined,
       tableFields: table.filter((field) => field.name !== 'dataSchema' && field.name !== 'rows'),
       fields: fields.filter((field) => field.name !== 'resultTable'),
       hasExceptions: hasExceptions(answer),
@@ -120,6 +121,13 @@ function hasExceptions({ exceptions }: { readonly exceptions?: unknown }): boole
   if (exceptions === undefined || exceptions === null) return false;
   if (Array.isArray(exceptions)) return exceptions.length > 0;
   throw new QueryError('bad-answer', "`exceptions` in the engine's response is not a list");
+}
+
+/** The value of a field; undefined if absent. @throws {QueryError} bad-answer for a repeated one: readers differ in which of the values they use */
+function onlyField(fields: readonly RawField[], name: string): string | undefined {
+  const [first, ...others] = fields.filter((field) => field.name === name);
+  if (others.length > 0) throw new QueryError('bad-answer', `the engine's response contains \`${name}\` twice`);
+  return first?.value;
 }
 
 function parseObject(text: string): object {

@@ -195,6 +195,17 @@ describe('a problem has its source, its key and what is expected', () => {
     ]);
   });
 
+  it('names both places of a key that a file has twice, of which one would silently be used', async () => {
+    const lines = await file('twice.properties', 'port=8081\n# again\nport: 8082\n');
+    expect(await problems(['--config', lines])).toEqual([
+      `${lines}, line 3: \`port\` is given twice: the first one is in ${lines}, line 1`,
+    ]);
+    const nested = await file('twice.yaml', 'olap:\n  broker.query.page.size: 5\nolap.broker:\n  query.page.size: 6\n');
+    expect(await problems(['--config', nested])).toEqual([
+      `${nested}: \`olap.broker.query.page.size\` is given twice: once nested, once with dots`,
+    ]);
+  });
+
   it('never contains a secret', async () => {
     const path = await file('secret.yaml', 'olap.broker.pagination.s3.secret.key: {a: hunter2}\n');
     expect((await problems(['--config', path])).join()).not.toContain('hunter2');

@@ -36,6 +36,13 @@ describe('token file', () => {
     expect(await ask('other')).toEqual({ outcome: 'not-mine' });
   });
 
+  it('with one token in two lines is rejected, because the last one would decide whose token it is', async () => {
+    const lines = [line('a'), '# people', line('b'), line('a', { user: 'bob@example.com' })];
+    expect(() => parseTokenFile(lines.join('\n'))).toThrow(
+      'line 4 of the token file has the `sha256` of line 1: each may occur once',
+    );
+  });
+
   it('reloads the file, and keeps its tokens when the file becomes invalid', async () => {
     const { state, ask } = await open(line('old'));
     state.content = line('new');

@@ -108,6 +108,8 @@ describe('the response scanner', () => {
     ['{"resultTable":{"rows":[[1]],"rows":[[2]]}}', /twice/],
     ['{"resultTable":{"rows":[[1]]},"resultTable":{"rows":[[2]]}}', /twice/],
     ['{"resultTable":{"rows":[[1]]},"resultTable":null}', /twice/],
+    ['{"resultTable":{"dataSchema":{},"rows":[[1]],"dataSchema":{}}}', /`dataSchema` twice/],
+    ['{"exceptions":[{"message":"x"}],"resultTable":{"rows":[[1]]},"exceptions":[]}', /`exceptions` twice/],
     ['{"a":'.repeat(2000), /nested deeper/],
   ])('rejects %j', (text, message) => {
     expect(() => scan(text)).toThrow(message);
