@@ -88,7 +88,8 @@ export const ResultsQuerystring = Type.Object(
     ),
     format: Type.Optional(
       StringEnum(['json', 'jsonl', 'csv', 'arrow', 'parquet'], {
-        description: 'The form of the response, in place of `Accept`; a page in JSON by default.',
+        description:
+          'The form of the response, in place of `Accept`; a page in JSON by default. In CSV, Arrow and Parquet the names of the columns are unique: each further column of a name has a suffix, such as `_1`.',
       }),
     ),
     links: Type.Optional(
@@ -118,7 +119,9 @@ export const ForwardHeaders = Type.Object({
 const ResultTable = Type.Object({
   dataSchema: Type.Object(
     {
-      columnNames: Type.Array(Type.String()),
+      columnNames: Type.Array(Type.String(), {
+        description: 'In the order of the columns, as the engine names them; a name may occur more than once.',
+      }),
       columnDataTypes: Type.Array(Type.String()),
     },
     {
