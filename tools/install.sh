@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs a part that olap-warden runs on or is tested with, and prints its folder.
 #
-#   tools/install.sh node|kubernetes|node-parts|coredns|kind|helm|kube-score|pinot|pinot-parsers|pinot-tools|sample|s3|gcs|open-reports|prometheus|alertmanager|nginx|opa|faketime|browser
+#   tools/install.sh node|kubernetes|node-parts|coredns|kind|helm|kube-score|pinot|pinot-parsers|pinot-tools|sample|s3|gcs|open-reports|prometheus|alertmanager|nginx|opa|faketime|browser|firefox
 #   tools/install.sh kubernetes 1.35|1.36|1.37
 #   tools/install.sh --is-built PART      exits 0 if the part is there, and installs nothing
 #
@@ -9,7 +9,7 @@
 # Parts are stored in ${XDG_CACHE_HOME:-~/.cache}/olap-warden/<part>-<version>-<hash of its pinned files>. All clones share
 # them, and a change of the pins builds a new folder. A folder is built under a temporary name and renamed when it is
 # complete, so that an interrupted build is not used.
-# Progress is written to stderr, the folder (for `browser` the program) to stdout.
+# Progress is written to stderr, the folder (for `browser` and `firefox` the program) to stdout.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -334,24 +334,32 @@ build_faketime() {
   )
 }
 
-# A Chromium for the dashboard tests: $CHROMIUM, or one in the PATH, or the Debian package.
-find_browser() {
+# in_path NAME…: prints the path of the first program that is in the PATH.
+in_path() {
   local name
-  if [ -n "${CHROMIUM:-}" ]; then
-    command -v "$CHROMIUM" || die "CHROMIUM=\`$CHROMIUM\` is not a program"
-    return
-  fi
-  for name in chromium-headless-shell chromium chromium-browser google-chrome; do
+  for name in "$@"; do
     if command -v "$name"; then return; fi
   done
-  [ "$only_look" = 0 ] || exit 1
-  if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-    die 'no Chromium found: install chromium or chromium-headless-shell, or set CHROMIUM to its path'
+  return 1
+}
+
+# find_browser VARIABLE PACKAGE OTHER…: a browser for the dashboard tests: the program that VARIABLE names, or the Debian package, or another one in the PATH.
+# The package comes first because the tests are developed with it. The tests try the browser before they use it.
+find_browser() {
+  local variable=$1 package=$2 chosen=${!1:-}
+  shift 2
+  if [ -n "$chosen" ]; then
+    command -v "$chosen" || die "$variable=\`$chosen\` is not a program"
+    return
   fi
-  say 'installing chromium-headless-shell (Debian)'
-  apt install -y chromium-headless-shell \
-    || die 'apt-get has no package chromium-headless-shell: set CHROMIUM to the path of a Chromium'
-  command -v chromium-headless-shell
+  if in_path "$package"; then return; fi
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    [ "$only_look" = 0 ] || exit 1
+    say "installing $package (Debian)"
+    apt install -y --no-install-recommends "$package" && in_path "$package" && return
+    say "\`apt-get\` did not install $package"
+  fi
+  in_path "$@" || die "no \`$package\` found, and none of \`$*\`: install it, or set $variable to the path of one"
 }
 
 case ${1:-} in
@@ -391,6 +399,7 @@ case ${1:-} in
   nginx) if command -v nginx >/dev/null; then dirname "$(command -v nginx)"; else ensure "$cache/nginx-debian" build_nginx; fi ;;
   opa) ensure "$cache/opa-$(pins "$here"/opa/{go.mod,go.sum,main.go})" build_opa ;;
   faketime) ensure "$cache/faketime-debian" build_faketime ;;
-  browser) find_browser ;;
-  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns kind helm kube-score pinot pinot-parsers pinot-tools sample s3 gcs open-reports prometheus alertmanager nginx opa faketime browser" ;;
+  browser) find_browser CHROMIUM chromium-headless-shell chromium chromium-browser google-chrome ;;
+  firefox) find_browser FIREFOX firefox-esr firefox ;;
+  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns kind helm kube-score pinot pinot-parsers pinot-tools sample s3 gcs open-reports prometheus alertmanager nginx opa faketime browser firefox" ;;
 esac

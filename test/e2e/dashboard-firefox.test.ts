@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findFirefox, FirefoxPage } from '../support/firefox.ts';
+import { FirefoxPage } from '../support/firefox.ts';
 import { sharedPinot } from '../support/pinot.ts';
 import { startStandalone, type Standalone } from '../support/service.ts';
 
@@ -9,7 +9,6 @@ const ESCAPE = '\uE00C';
 const RIGHT = '\uE014';
 const DOWN = '\uE015';
 
-const firefox = findFirefox();
 let page: FirefoxPage;
 let gateway: Standalone;
 
@@ -21,12 +20,11 @@ const labelled = (text: string): string =>
 // The editor is in a shadow root.
 const editor = "document.querySelector('.editor > div')?.shadowRoot?.querySelector('.cm-content')";
 
-// Without Firefox the tests are skipped: install the Debian package firefox-esr, or set FIREFOX to the program.
-describe.skipIf(firefox === undefined)('in Firefox (needs firefox-esr in the PATH, or $FIREFOX)', () => {
+describe('in Firefox', () => {
   beforeAll(async () => {
     const { controllerUrl } = await sharedPinot();
     gateway = await startStandalone({ controllers: controllerUrl });
-    page = await FirefoxPage.start(firefox ?? '');
+    page = await FirefoxPage.start();
   });
   afterAll(async () => {
     await page?.close();

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { signIn, startBrowser, visit, type Visit } from '../support/browser.ts';
+import { WAIT_LIMIT_MS } from '../support/limits.ts';
 import { sharedPinot } from '../support/pinot.ts';
 import { startStandalone, type Standalone } from '../support/service.ts';
 import { CATALOGUE } from '../../src/health/catalogue.ts';
@@ -85,9 +86,13 @@ describe('signing in', () => {
     expect(session).not.toContain(gateway.token);
     const asToken = { authorization: `Bearer ${session}` };
     expect((await gateway.call('GET', '/api/v1/rbac-manager/whoami', undefined, asToken)).status).toBe(401);
-    // The cookie alone is no credential: a page of another site could send it.
-    const forged = await page.evaluate<number>("fetch('/api/v1/rbac-manager/whoami').then(({ status }) => status)");
-    expect(forged).toBe(401);
+    // The cookie alone is no credential: a page of another site could send it. Sent outside of the page: there, this 401 opens the browser's own login dialog.
+    const whoami = async (headers: Record<string, string>): Promise<number> => {
+      const options = { headers, timeout: WAIT_LIMIT_MS };
+      return (await page.context().request.get(`${gateway.url}/api/v1/rbac-manager/whoami`, options)).status();
+    };
+    expect(await whoami({ 'x-olap-warden-ui': '1' })).toBe(200);
+    expect(await whoami({})).toBe(401);
   });
 
   it('keeps the session after a reload', async () => {

@@ -1,8 +1,8 @@
-import { execFile } from 'node:child_process';
-import { resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from 'playwright-core';
+import { installed } from '../../tools/pinot/jvm.ts';
+import { boundCalls } from './browser-limits.ts';
 import { WAIT_LIMIT_MS } from './limits.ts';
+import { tryBrowser, unusable } from './try-browser.ts';
 import { until } from './until.ts';
 
 /** No requests to the vendor, and no features that a container lacks. */
@@ -15,11 +15,25 @@ const FLAGS = [
   '--no-first-run',
 ];
 
-/** A headless Chromium; close it. */
+/** A headless Chromium that has shown a page; close it. @throws {Error} with the reason if it does not work */
 export async function startBrowser(): Promise<Browser> {
-  const install = resolve(import.meta.dirname, '../../tools/install.sh');
-  const { stdout } = await promisify(execFile)(install, ['browser'], { timeout: 300_000 });
-  return chromium.launch({ executablePath: stdout.trim(), args: FLAGS, timeout: WAIT_LIMIT_MS });
+  const program = await installed('browser');
+  const launched = chromium.launch({ executablePath: program, args: FLAGS, timeout: WAIT_LIMIT_MS });
+  const browser = await launched.catch((error: unknown) => Promise.reject(unusable(program, error)));
+  try {
+    await tryBrowser(program, async (url, expression) => {
+      const page = await browser.newPage();
+      boundCalls(browser, page);
+      await page.goto(url);
+      const shown = await page.evaluate(expression);
+      await page.close();
+      return shown;
+    });
+  } catch (error) {
+    await browser.close().catch(() => undefined);
+    throw error;
+  }
+  return browser;
 }
 
 export interface Visit {

@@ -1,10 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { installed } from '../../tools/pinot/jvm.ts';
 import { WAIT_LIMIT_MS } from './limits.ts';
+import { tryBrowser, unusable } from './try-browser.ts';
+import { within } from './until.ts';
 
 /** No requests to the vendor, and no questions. */
 const PREFERENCES = {
@@ -17,21 +19,6 @@ const PREFERENCES = {
   'services.settings.server': 'data:,',
   'toolkit.telemetry.enabled': false,
 };
-
-/** The program of Firefox: $FIREFOX, or one in the PATH; undefined if there is none. */
-export function findFirefox(): string | undefined {
-  const folders = (process.env['PATH'] ?? '').split(delimiter);
-  const places = ['firefox-esr', 'firefox'].flatMap((name) => folders.map((folder) => join(folder, name)));
-  return [process.env['FIREFOX'], ...places].find((path) => {
-    if (path === undefined || path === '') return false;
-    try {
-      accessSync(path, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
-}
 
 interface Answer {
   readonly id?: number;
@@ -67,7 +54,9 @@ export class FirefoxPage {
     });
   }
 
-  static async start(program: string): Promise<FirefoxPage> {
+  /** A page that has been tried. @throws {Error} with the reason if Firefox does not work */
+  static async start(): Promise<FirefoxPage> {
+    const program = await installed('firefox');
     const profile = await mkdtemp(join(tmpdir(), 'olap-warden-firefox-'));
     const lines = Object.entries(PREFERENCES).map(([name, value]) => `user_pref("${name}", ${JSON.stringify(value)});`);
     await writeFile(join(profile, 'user.js'), lines.join('\n'));
@@ -76,11 +65,29 @@ export class FirefoxPage {
       stdio: ['ignore', 'ignore', 'pipe'],
       env: { ...process.env, HOME: profile },
     });
-    const socket = new WebSocket(`${await addressOf(child)}/session`);
-    await new Promise<void>((resolve, reject) => {
+    // Without a program its output ends, which is the reason that addressOf() gives.
+    child.on('error', () => undefined);
+    try {
+      const connected = FirefoxPage.#connect(child, profile);
+      const page = await connected.catch((error: unknown) => Promise.reject(unusable(program, error)));
+      await tryBrowser(program, async (url, expression) => {
+        await page.goto(url);
+        return page.evaluate(expression);
+      });
+      return page;
+    } catch (error) {
+      await end(child, profile);
+      throw error;
+    }
+  }
+
+  static async #connect(child: ChildProcess, profile: string): Promise<FirefoxPage> {
+    const socket = new WebSocket(`${await within('the address of Firefox', addressOf(child))}/session`);
+    const opened = new Promise<void>((resolve, reject) => {
       socket.addEventListener('open', () => resolve(), { once: true });
       socket.addEventListener('error', () => reject(new Error('cannot connect to Firefox')), { once: true });
     });
+    await within('a connection to Firefox', opened);
     const page = new FirefoxPage(child, profile, socket);
     await page.#send('session.new', { capabilities: {} });
     const { contexts } = (await page.#send('browsingContext.getTree', {})) as { contexts: { context: string }[] };
@@ -93,11 +100,8 @@ export class FirefoxPage {
   }
 
   async close(): Promise<void> {
-    const ended = new Promise((resolve) => this.#process.once('exit', resolve));
     this.#socket.close();
-    this.#process.kill();
-    await ended;
-    await rm(this.#profile, { recursive: true, force: true, maxRetries: 5 });
+    await end(this.#process, this.#profile);
   }
 
   async goto(url: string): Promise<void> {
@@ -167,18 +171,23 @@ export class FirefoxPage {
 
   async #send(method: string, params: object): Promise<Record<string, unknown>> {
     const id = ++this.#sent;
-    const answer = await new Promise<Answer>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`Firefox does not answer ${method}`)), WAIT_LIMIT_MS);
-      this.#waiting.set(id, (received) => {
-        clearTimeout(timer);
-        this.#waiting.delete(id);
-        resolve(received);
-      });
-      this.#socket.send(JSON.stringify({ id, method, params }));
-    });
+    const answered = new Promise<Answer>((resolve) => this.#waiting.set(id, resolve));
+    this.#socket.send(JSON.stringify({ id, method, params }));
+    const answer = await within(`an answer of Firefox to ${method}`, answered);
+    this.#waiting.delete(id);
     if (answer.type === 'success') return answer.result ?? {};
     throw new Error(`${method}: ${answer.message ?? 'failed'}`);
   }
+}
+
+/** Ends Firefox and removes its profile. */
+async function end(child: ChildProcess, profile: string): Promise<void> {
+  if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGKILL');
+    await within('the end of Firefox', ended);
+  }
+  await rm(profile, { recursive: true, force: true, maxRetries: 5 });
 }
 
 /** The address that Firefox writes when it is ready. */

@@ -20,3 +20,21 @@ export async function until(
     await next();
   }
 }
+
+/**
+ * Bounds a wait that has no limit of its own, so that a test that hangs says for what.
+ * @param what names what is waited for, for the message
+ * @throws {Error} after two minutes, or after `limitMs`
+ */
+export async function within<T>(what: string, wait: Promise<T>, limitMs: number = WAIT_LIMIT_MS): Promise<T> {
+  const over = new AbortController();
+  const limit = sleep(limitMs, undefined, { signal: over.signal }).then(() => {
+    throw new Error(`not within ${limitMs / 1000} s: ${what}`);
+  });
+  try {
+    return await Promise.race([wait, limit]);
+  } finally {
+    over.abort();
+    limit.catch(() => undefined);
+  }
+}

@@ -112,7 +112,8 @@ const CHECKS: readonly Check[] = [
     Promise.resolve(amount('memory', memoryGb, MIN_MEMORY_GB, 'use a machine with more memory for `make test`')),
   port('PORT', 8080),
   port('METRICS_PORT', 9090),
-  browser,
+  browser('Chromium', 'browser', ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome']),
+  browser('Firefox', 'firefox', ['firefox-esr', 'firefox']),
   cluster,
 ];
 
@@ -122,15 +123,17 @@ function amount(name: string, gb: number, minimumGb: number, advice: string): Di
   return { name, state: 'missing', found, advice: `at least ${minimumGb} GB are required: ${advice}` };
 }
 
-async function browser({ run }: Machine): Promise<Diagnosis> {
-  const name = 'Chromium';
-  for (const file of ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome']) {
-    const version = await run(file, '--version');
-    if (version !== undefined) return { name, state: 'ok', found: version.trim() };
-  }
-  const advice =
-    'run `tools/install.sh browser` as root on Debian or Ubuntu, or set CHROMIUM; required by the dashboard tests';
-  return { name, state: 'missing', found: 'not installed', advice };
+/** A check for a browser of the dashboard tests. @param part of `tools/install.sh` */
+function browser(name: string, part: string, files: readonly string[]): Check {
+  return async ({ run }) => {
+    for (const file of files) {
+      const version = await run(file, '--version');
+      if (version !== undefined) return { name, state: 'ok', found: version.trim() };
+    }
+    const variable = name.toUpperCase();
+    const advice = `run \`tools/install.sh ${part}\` as root on Debian or Ubuntu, or set ${variable}; required by the dashboard tests`;
+    return { name, state: 'missing', found: 'not installed', advice };
+  };
 }
 
 /** The release tests run on kind (Docker) or on a node in namespaces (root, cgroup v1); otherwise they are skipped. */

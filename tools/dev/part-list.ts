@@ -37,6 +37,7 @@ export const PARTS: Readonly<Record<string, Part>> = {
   nginx: downloaded(1),
   faketime: downloaded(1),
   browser: downloaded(1),
+  firefox: downloaded(1),
 };
 
 /** What `make parts` builds. The other parts are packages that take seconds: the tests that use them install them. */

@@ -9,6 +9,7 @@ const OUTPUTS: Readonly<Record<string, string>> = {
   go: 'go version go1.26.1 linux/amd64\n',
   flock: 'flock from util-linux 2.38.1\n',
   chromium: 'Chromium 140.0.1\n',
+  firefox: 'Mozilla Firefox 140.12.0esr\n',
   docker: 'Server Version: 28\n',
 };
 
@@ -41,6 +42,7 @@ describe('make doctor', () => {
     ['Maven', { mvn: 'Apache Maven 3.6.3' }, '3.6.3', 'Maven 3.8 or newer'],
     ['npm', { npm: undefined }, 'not installed', 'Node 18 or newer with npm'],
     ['Chromium', { chromium: undefined }, 'not installed', 'tools/install.sh browser'],
+    ['Firefox', { firefox: undefined }, 'not installed', 'tools/install.sh firefox'],
   ])('says what to do about %s: %j', async (name, outputs, found, advice) => {
     const [problem, ...others] = await problems(machine({}, outputs));
     expect(others).toEqual([]);

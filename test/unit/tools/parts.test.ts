@@ -12,6 +12,7 @@ const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const WITHOUT_NAME = new Set([
   'test/support/object-servers.ts',
   'test/support/pinot-version.ts',
+  'test/support/try-browser.ts',
   'test/support/node/configuration.ts',
   'test/support/node/machine.ts',
   'tools/helm/score.ts',
@@ -52,6 +53,7 @@ describe('parts of tests', () => {
     ['test/integration/clients/clients.test.ts', ['pinot', 'pinot-tools', 'sample']],
     ['test/e2e/make-run.test.ts', ['pinot', 'pinot-tools', 'sample']],
     ['test/e2e/dashboard-roles.test.ts', ['browser']],
+    ['test/e2e/dashboard-firefox.test.ts', ['pinot', 'pinot-tools', 'sample', 'firefox']],
     ['test/faults/results.integration.test.ts', ['s3']],
   ])('of %s: %j', (file, parts) => {
     expect(partsOf([file])).toEqual(parts);
