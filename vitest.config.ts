@@ -5,7 +5,7 @@ import { parallelFiles } from './test/support/parallel-files.ts';
 // Three projects: `unit` needs Node alone and takes one to three minutes; `integration` starts the real parts (kube-apiserver,
 // etcd, Pinot, object stores); `e2e` runs whole programs. `unit` runs first, the others together.
 const parts = {
-  setupFiles: ['src/platform/fetch.ts', 'test/support/watch-responses.ts'],
+  setupFiles: ['src/platform/fetch.ts', 'test/support/property-seed.ts', 'test/support/watch-responses.ts'],
   globalSetup: ['test/support/global-setup.ts'],
   // Each file that runs has its own parts.
   maxWorkers: parallelFiles(),

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,14 +7,16 @@ import { systemClock } from '../../src/platform/clock.ts';
 import { processSessionKeys } from '../../src/api/ui/session-keys.ts';
 import { Sessions } from '../../src/api/ui/sessions.ts';
 import { credentialsIn, FINDINGS, OutputSearch, searchFolder, searchText } from '../support/credential-search.ts';
+import { seeded } from '../support/seed.ts';
 
 // The search that runs beside all tests with whole programs: it finds each kind of credential, in pieces of any size, and nothing else.
 
-const TOKEN = formatBearerToken(generateTokenKeys());
+const random = seeded();
+const TOKEN = formatBearerToken(generateTokenKeys((size) => random.bytes(size)));
 const jwt = (): string =>
   [{ alg: 'RS256' }, { sub: 'ada' }].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
-const JWT = `${jwt()}.${randomBytes(64).toString('base64url')}`;
-const ADMIN = `adm-${randomBytes(32).toString('base64url')}`;
+const JWT = `${jwt()}.${random.bytes(64).toString('base64url')}`;
+const ADMIN = `adm-${random.bytes(32).toString('base64url')}`;
 
 let folder: string;
 let file: string;
@@ -46,6 +47,14 @@ describe('the search for credentials', () => {
       credentialsIn(`svc-${'a'.repeat(16)}-[redacted] sha256:${'0'.repeat(64)} eyJhbGciOi.x adm-[redacted]`),
     ).toEqual([]);
     expect(credentialsIn(`no role \`${TOKEN}\``, `GET /roles/${TOKEN}`)).toEqual([]);
+  });
+
+  it('finds one credential where a part of it looks like another kind', () => {
+    // A signature or a session can have any letters.
+    const signed = `${jwt()}.${ADMIN}_${'a'.repeat(20)}`;
+    const session = `v1:01234567:${'s'.repeat(20)}${ADMIN}`;
+    for (const secret of [signed, session]) expect(credentialsIn(secret), secret).toEqual([`…${secret}`]);
+    expect(credentialsIn(`${TOKEN} ${signed}`)).toEqual([`…${TOKEN}`, `…${TOKEN} ${signed}`]);
   });
 
   it('finds one in an output that comes byte by byte, except the one that is printed on purpose', async () => {

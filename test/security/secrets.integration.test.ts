@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +10,7 @@ import { applyManifests } from '../support/kubernetes/manifests.ts';
 import { WAIT_LIMIT_MS } from '../support/limits.ts';
 import { type RunningProduct, startProduct } from '../support/product-process.ts';
 import type { Program } from '../support/processes.ts';
+import { seeded } from '../support/seed.ts';
 
 // Credentials are used in each way, also wrong ones, and then searched for in everything that the program writes.
 
@@ -21,7 +21,7 @@ const LOUD = { 'log-level': 'trace' };
 let engine: FakeEngine;
 let folder: string;
 /** A password of the gateway for Pinot; Pinot repeats it in its errors, which a real one does with some configurations. */
-const password = randomBytes(18).toString('hex');
+const password = seeded().bytes(18).toString('hex');
 const basic = Buffer.from(`warden:${password}`).toString('base64');
 
 beforeAll(async () => {

@@ -1,10 +1,11 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { standalone } from '../../src/app/standalone.ts';
 import { startStandalone, startTestService, type Standalone, type TestService } from '../support/service.ts';
+import { seeded } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
 // Sessions of the dashboard: two gateways with the same session keys, as behind one address, and what a copy of the cookie is worth.
@@ -13,7 +14,8 @@ let folder: string;
 let one: Standalone;
 let other: TestService;
 let session: string;
-const token = randomBytes(32).toString('base64url');
+const random = seeded();
+const token = random.bytes(32).toString('base64url');
 
 /** The page itself is not needed, so the dashboard need not have been built. */
 const common = () => ({ 'ui-folder': join(folder, 'ui'), 'token-file': join(folder, 'tokens.jsonl') });
@@ -40,7 +42,7 @@ const withCookie = (value: string): Record<string, string> => ({
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'olap-warden-sessions-'));
-  await writeFile(join(folder, 'keys'), `${randomBytes(32).toString('base64url')}\n`);
+  await writeFile(join(folder, 'keys'), `${random.bytes(32).toString('base64url')}\n`);
   await mkdir(join(folder, 'ui', 'assets'), { recursive: true });
   await writeFile(join(folder, 'ui', 'index.html'), '<!doctype html><title>page</title>');
   await writeTokens(token);
@@ -140,7 +142,7 @@ describe('a session', () => {
   });
 
   it('ends with its token at every gateway', async () => {
-    await writeTokens(randomBytes(32).toString('base64url'));
+    await writeTokens(random.bytes(32).toString('base64url'));
     await until('the session ends at one gateway', async () => (await whoami(one.url, withCookie(session))) === 401);
     await until('the session ends at the other', async () => (await whoami(other.url, withCookie(session))) === 401);
   });

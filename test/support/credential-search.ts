@@ -23,11 +23,18 @@ const TOKEN_FOLLOWS = 'Token of the administrator';
 
 /** Credentials in a text, each with what is before it. @param own what may be in the text, such as the request of an echo */
 export function credentialsIn(text: string, own = ''): string[] {
-  return CREDENTIALS.flatMap((form) =>
-    [...text.matchAll(form)]
-      .filter(([found]) => !own.includes(found))
-      .map(({ 0: found, index }) => `…${text.slice(Math.max(0, index - CONTEXT_CHARACTERS), index)}${found}`),
-  );
+  const found = CREDENTIALS.flatMap((form) =>
+    [...text.matchAll(form)].map(({ 0: secret, index }) => ({ secret, index, end: index + secret.length })),
+  ).toSorted((a, b) => a.index - b.index || b.end - a.end);
+  let end = 0;
+  return found
+    .filter((one) => {
+      // A part of another one, which by chance looks like a credential of its own.
+      const isPart = one.end <= end;
+      end = Math.max(end, one.end);
+      return !isPart && !own.includes(one.secret);
+    })
+    .map(({ secret, index }) => `…${text.slice(Math.max(0, index - CONTEXT_CHARACTERS), index)}${secret}`);
 }
 
 /** Notes a leak for the end of the run. @param place where the text was, such as the name of a program */

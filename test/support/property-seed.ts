@@ -1,5 +1,12 @@
 import fc from 'fast-check';
+import { afterEach } from 'vitest';
+import { SEED } from './seed.ts';
 
-// The same examples in every run, so that a change is judged by what it changes. Another seed explores others:
-//   FAST_CHECK_SEED=$RANDOM make test-unit
-fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: Number(process.env['FAST_CHECK_SEED'] ?? 20_261_121) });
+// Set-up of all tests.
+
+fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: SEED });
+
+afterEach(({ task }) => {
+  if (task.result?.state === 'fail')
+    process.stderr.write(`random values of \`${task.name}\`: FAST_CHECK_SEED=${SEED}\n`);
+});

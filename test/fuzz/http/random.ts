@@ -27,6 +27,17 @@ export class Random {
     return values[this.below(values.length)] as T;
   }
 
+  bytes(size: number): Buffer {
+    return Buffer.from(Array.from({ length: size }, () => this.below(256)));
+  }
+
+  shuffled<T>(values: readonly T[]): T[] {
+    return values
+      .map((value) => ({ value, key: this.next() }))
+      .toSorted((a, b) => a.key - b.key)
+      .map(({ value }) => value);
+  }
+
   hex(digits: number): string {
     return Array.from({ length: digits }, () => this.below(16).toString(16)).join('');
   }

@@ -22,6 +22,7 @@ import { soon } from './gateways.ts';
 import { ADMINISTRATOR, stateAfter, stateIn } from './kill-steps.ts';
 import { openStore } from './kill-stores.ts';
 import { TEST_LIMIT_MS } from '../../support/limits.ts';
+import { seeded } from '../../support/seed.ts';
 
 /** `make test-races` runs 100 and 50. */
 const FOLDER_KILLS = Number(process.env['KILLS'] ?? 8);
@@ -29,6 +30,7 @@ const KUBERNETES_KILLS = Number(process.env['KILLS'] ?? 8) / 2;
 const PROGRAM = join(import.meta.dirname, 'kill-program.ts');
 /** Acknowledged steps before a process is killed. */
 const MIN_STEPS = 5;
+const random = seeded();
 
 /** Runs the program until it has acknowledged some steps, and a random time longer. @returns acknowledged steps by item */
 async function runAndKill(prefix: string, where: readonly string[]): Promise<Map<string, number>> {
@@ -39,7 +41,7 @@ async function runAndKill(prefix: string, where: readonly string[]): Promise<Map
     child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
     const closed = once(child.stdout, 'close');
     await soon(() => expect(output.match(/ \d+\n/g)?.length).toBeGreaterThanOrEqual(MIN_STEPS));
-    await sleep(Math.random() * 300);
+    await sleep(random.below(300));
     child.kill('SIGKILL');
     await exited;
     await closed;

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { ANNOTATIONS } from '../../../src/resources/meta.ts';
+import { seeded } from '../../support/seed.ts';
 import { inPath, soon, type Deployment, type Gateway } from './gateways.ts';
 
 const DOCUMENT = '{"version":"v1","statements":[{"effect":"allow","actions":"Query","resources":"srn2:table#events"}]}';
@@ -11,6 +12,7 @@ const FIRST_DELAY_MS = 5;
 /** After each race the delay moves by this much and by this part of itself: under load it may have to reach some hundred milliseconds soon. */
 const DELAY_STEP_MS = 2;
 const DELAY_GROWTH = 0.2;
+const random = seeded();
 
 export interface Outcomes {
   deleted: number;
@@ -98,7 +100,7 @@ interface Progress {
 async function run(race: Race, index: number, gateways: readonly Gateway[], progress: Progress): Promise<void> {
   const { outcomes } = progress;
   await race.prepare(gateways);
-  const delayMs = progress.delayMs * (0.5 + Math.random());
+  const delayMs = progress.delayMs * (0.5 + random.next());
   const remover = gateways[index % gateways.length]!;
   const referrer = gateways[(index + 1) % gateways.length]!;
   const [removed, referred] = await Promise.all([

@@ -10,6 +10,7 @@ import { holderTag } from '../../../src/results/request-id.ts';
 import { readPage } from '../../../src/results/page.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';
 import { FileStore } from '../../../src/results/stores/file/file-store.ts';
+import { seeded } from '../../support/seed.ts';
 import { until } from '../../support/until.ts';
 import { collect } from '../../unit/results/answers.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
@@ -31,14 +32,15 @@ describe('a gateway that is killed while it stores and deletes results', () => {
 
   it('leaves only complete results, whenever it is killed', async () => {
     let results = 0;
+    const random = seeded();
     for (let round = 0; round < ROUNDS; round++) {
       child = spawn(process.execPath, [PROGRAM, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
       let output = '';
       child.stdout!.setEncoding('utf8').on('data', (text: string) => (output += text));
-      const wanted = 3 + Math.floor(Math.random() * 6);
+      const wanted = 3 + random.below(6);
       await until(`${wanted} results`, () => output.split('\n').length > wanted);
       // So that it is killed at any step of storing and deleting.
-      await sleep(Math.random() * 30);
+      await sleep(random.below(30));
       const exited = once(child, 'exit');
       child.kill('SIGKILL');
       await exited;

@@ -11,18 +11,12 @@ import { DEFAULT_PAGINATION_SETTINGS } from '../../../src/results/settings.ts';
 import { MemoryStore } from '../../../src/results/stores/memory/memory-store.ts';
 import { testApp } from '../../support/app.ts';
 import { sharedPinot, type PinotClient } from '../../support/pinot.ts';
+import { seeded } from '../../support/seed.ts';
 
 /** The bytes between the brackets of `rows`. */
 function rowsText(answer: string): string {
   const from = answer.indexOf('"rows":[') + '"rows":['.length;
   return answer.slice(from, answer.indexOf(']}', answer.lastIndexOf(']]}') + 1));
-}
-
-function shuffled<T>(items: readonly T[]): T[] {
-  return items
-    .map((item) => ({ item, key: Math.random() }))
-    .sort((a, b) => a.key - b.key)
-    .map(({ item }) => item);
 }
 
 describe('paginated queries on a real Pinot', () => {
@@ -70,7 +64,7 @@ describe('paginated queries on a real Pinot', () => {
     const size = 777;
     const offsets = Array.from({ length: Math.ceil(numRowsResultSet / size) }, (_, i) => i * size);
     const pages = new Map<number, string>();
-    for (const offset of shuffled(offsets)) {
+    for (const offset of seeded().shuffled(offsets)) {
       const page = await app.inject(`/query/${requestId}/results?offset=${offset}&numRows=${size}`);
       expect(page.statusCode).toBe(200);
       expect(page.json()).toMatchObject({ offset, numRows: Math.min(size, numRowsResultSet - offset) });

@@ -1,10 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { DenyGuard } from '../../../src/access/manager/deny-guard.ts';
 import { EscalationGuard } from '../../../src/access/manager/escalation.ts';
+import { SEED } from '../../support/seed.ts';
 import { memoryWorld } from '../../support/walks/memory-world.ts';
 import { walks } from '../../support/walks/report.ts';
-
-const SEED = Number(process.env['FAST_CHECK_SEED'] ?? 1);
 
 describe('random changes by random administrators', () => {
   afterEach(() => void vi.restoreAllMocks());

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { registerOidcSignIn, type OidcSignIn } from '../../../../src/api/ui/oidc-sign-in.ts';
 import { testApp } from '../../../support/app.ts';
 import { until } from '../../../support/until.ts';
+import { seeded } from '../../../support/seed.ts';
 
 let app: FastifyInstance;
 let provider: Server;
@@ -112,7 +113,8 @@ describe('the exchange of an authorization code', () => {
   });
 
   it('opens no session with a token that does not fit into a cookie', async () => {
-    answer = { id_token: idToken({ nonce: NONCE, groups: Array.from({ length: 200 }, () => crypto.randomUUID()) }) };
+    const random = seeded();
+    answer = { id_token: idToken({ nonce: NONCE, groups: Array.from({ length: 200 }, () => random.hex(36)) }) };
     const refused = await exchange();
     expect(refused.statusCode).toBe(413);
     expect(refused.json<{ message: string }>().message).toContain('longer than 4000 bytes');

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { deriveSessionKey, processSessionKeys, type SessionKeys } from '../../../../src/api/ui/session-keys.ts';
 import { Sessions } from '../../../../src/api/ui/sessions.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
+import { seeded } from '../../../support/seed.ts';
 
 const TOKEN = 'svc-abcdefghijklmnop-0123456789abcdefghijklmnopqrstuv';
 const DAY_MS = 86_400_000;
@@ -73,7 +74,8 @@ describe('the size of a session', () => {
   });
 
   it('is about that of the token, also for a JSON Web Token with many groups', async () => {
-    const groups = Array.from({ length: 60 }, (_, index) => `${crypto.randomUUID()}-${index}`);
+    const random = seeded();
+    const groups = Array.from({ length: 60 }, () => random.hex(40));
     const token = await new SignJWT({ groups }).setProtectedHeader({ alg: 'RS256' }).setExpirationTime('1h').sign(key);
     expect(token.length).toBeGreaterThan(3000);
     const session = await sessions(keysOf('a key')).seal(token);
