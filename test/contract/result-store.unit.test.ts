@@ -26,7 +26,7 @@ async function fileStore(folder: string, compression?: 'zstd'): Promise<FileStor
   return store;
 }
 
-resultStoreContract('memory', async () => ({ store: new MemoryStore({ maxBytes: 64 * 1024 * 1024 }) }));
+resultStoreContract('memory', async () => ({ store: new MemoryStore({ maxBytes: 64 * 1024 * 1024 }) }), false);
 
 async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'olap-warden-results-'));

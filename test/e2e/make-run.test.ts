@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CATALOGUE } from '../../src/health/catalogue.ts';
+import { named, NOT_ROOT } from '../support/documents/obstacle.ts';
 import { freePorts } from '../support/kubernetes/processes.ts';
 import { Program } from '../support/processes.ts';
 import { WAIT_LIMIT_MS } from '../support/limits.ts';
@@ -96,8 +97,7 @@ describe('make run', () => {
     expect(program.output).toContain(join(dataDir, 'log/olap-warden.log'));
   });
 
-  // Mounting requires root.
-  it.skipIf(process.getuid?.() !== 0)('says what to do when the folder has too little space', async () => {
+  it.skipIf(NOT_ROOT)(named('says what to do when the folder has too little space', NOT_ROOT), async () => {
     const small = join(dataDir, 'small');
     await mkdir(small);
     await promisify(execFile)('mount', ['-t', 'tmpfs', '-o', 'size=10m', 'tmpfs', small]);

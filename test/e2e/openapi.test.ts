@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { named, obstacle } from '../support/documents/obstacle.ts';
 import { sharedPinot } from '../support/pinot.ts';
 import { Program } from '../support/processes.ts';
 import { startStandalone, type Standalone } from '../support/service.ts';
@@ -35,9 +36,9 @@ async function install(): Promise<string> {
 }
 
 // The module `venv` is a separate package on some systems.
-const python = await works('python3', '-c', 'import venv, ensurepip');
+const NO_PYTHON = obstacle('python3', '-c', 'import venv, ensurepip');
 
-describe.skipIf(!python)('a running gateway, tested from its own OpenAPI document', () => {
+describe.skipIf(NO_PYTHON)(named('a running gateway, tested from its own OpenAPI document', NO_PYTHON), () => {
   let schemathesis: string;
   let service: Standalone;
 

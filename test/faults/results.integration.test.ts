@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { named, NOT_ROOT } from '../support/documents/obstacle.ts';
 import { FakeEngine } from '../support/fake-engine.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
 import { WAIT_LIMIT_MS } from '../support/limits.ts';
@@ -197,7 +198,7 @@ describe('a gateway with results in a folder serves only complete results while'
     await observe(to, cut, { submissions: [200, 500, 502, 503, 504], pages: [200] });
   });
 
-  it.skipIf(process.getuid?.() !== 0)('the disk is full (mounts a tmpfs: requires root)', async () => {
+  it.skipIf(NOT_ROOT)(named('the disk is full (mounts a tmpfs)', NOT_ROOT), async () => {
     const disk = join(folder, 'disk');
     await mkdir(disk);
     await promisify(execFile)('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk]);

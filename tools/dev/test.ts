@@ -5,16 +5,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parallelFiles } from '../../test/support/parallel-files.ts';
+import { total, type Count } from './skips.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const bin = join(root, 'node_modules/.bin');
-
-interface Count {
-  readonly passed: number;
-  readonly failed: number;
-  /** Names of the skipped tests; the name of a group contains the reason. */
-  readonly skipped?: readonly string[];
-}
 
 /** @returns the exit code; 1 when a signal ended the program */
 async function exec(file: string, args: readonly string[]): Promise<number> {
@@ -96,11 +90,9 @@ async function all(folder: string): Promise<Count> {
 
 const folder = await mkdtemp(join(tmpdir(), 'olap-warden-test-'));
 try {
-  const { passed, failed, skipped = [] } = await all(folder);
+  const { text, failed } = total(await all(folder));
   process.exitCode = failed === 0 ? 0 : 1;
-  if (skipped.length > 0) process.stdout.write(`\n${skipped.length} skipped:\n`);
-  for (const name of skipped) process.stdout.write(`  ${name}\n`);
-  process.stdout.write(`\n${passed} passed, ${failed} failed\n`);
+  process.stdout.write(text);
 } finally {
   await rm(folder, { recursive: true, force: true });
 }

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { named } from '../../support/documents/obstacle.ts';
 import { sharedPinot, type PinotClient } from '../../support/pinot.ts';
 import { startStandalone, type Standalone } from '../../support/service.ts';
-import { goClient, hasGo, javaClients, pythonWithPinotdb, run } from './install.ts';
+import { goClient, javaClients, NO_GO, pythonWithPinotdb, run } from './install.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 // Each client queries a real Pinot through the gateway, with a service token that may only query `orders`.
@@ -83,10 +84,8 @@ describe('the Java clients', () => {
 });
 
 describe('the Go client', () => {
-  it('queries through the broker address and through the controller address; a forbidden table is an error', async ({
-    skip,
-  }) => {
-    skip(!(await hasGo()), 'there is no `go` on this machine to build the client with');
+  const title = 'queries through the broker address and through the controller address; a forbidden table is an error';
+  it.skipIf(NO_GO)(named(title, NO_GO), async () => {
     const args = [gateway.url, token.bearerToken, 'orders', COUNT, 'customers', FORBIDDEN];
     const { stdout } = await run(await goClient(), args, { timeout: WAIT_LIMIT_MS });
     const [direct, directForbidden, routed, routedForbidden] = stdout.split('\n').map((line) => line.split('\t'));

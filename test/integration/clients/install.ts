@@ -4,6 +4,7 @@ import { access, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { obstacle } from '../../support/documents/obstacle.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 export const run = promisify(execFile);
@@ -113,13 +114,8 @@ export async function javaClients(): Promise<string> {
   return `${folder}:${join(folder, 'lib/*')}`;
 }
 
-/** Whether Go is installed. */
-export async function hasGo(): Promise<boolean> {
-  return run('go', ['version']).then(
-    () => true,
-    () => false,
-  );
-}
+/** Why programs cannot be built with Go. */
+export const NO_GO = obstacle('go', 'version');
 
 /** The program in `go/`, built with Pinot's Go client. */
 export function goClient(): Promise<string> {

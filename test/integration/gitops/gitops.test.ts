@@ -8,8 +8,9 @@ import { CUSTOM_KINDS, KINDS, type CustomKind } from '../../../src/resources/kin
 import { GROUP } from '../../../src/resources/meta.ts';
 import { clusterHealthReport, policy, role, roleAssignment, serviceToken } from '../../builders/resources.ts';
 import { sharedControlPlane, type ControlPlaneClient } from '../../support/control-plane.ts';
+import { named } from '../../support/documents/obstacle.ts';
 import { eventually, runOperator, type RunningOperator } from '../../support/operator.ts';
-import { goProgram, hasGo } from '../clients/install.ts';
+import { goProgram, NO_GO } from '../clients/install.ts';
 import { KUBECTL_TIMEOUT } from '../../support/limits.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -35,7 +36,7 @@ let judge: string;
 let scripts: Record<string, string>;
 
 beforeAll(async () => {
-  if (!(await hasGo())) return;
+  if (NO_GO !== undefined) return;
   judge = await goProgram(join(import.meta.dirname, 'go'), 'gitops-judge');
   api = await sharedControlPlane();
   await api.applyCrds();
@@ -75,7 +76,7 @@ async function judged(...objects: Stored[]): Promise<string[]> {
   return answers.map(({ argo, kstatus }) => `${argo.status} ${kstatus.status}`);
 }
 
-describe.runIf(await hasGo())('Argo CD and Flux', () => {
+describe.skipIf(NO_GO)(named('Argo CD and Flux', NO_GO), () => {
   it('the patch has one key for each kind, which the API server accepts', async () => {
     const { data } = parse(await readFile(PATCH, 'utf8')) as { data: typeof scripts };
     expect(Object.keys(scripts).sort()).toEqual(

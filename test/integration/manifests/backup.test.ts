@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { KINDS } from '../../../src/resources/kinds.ts';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
+import { named, obstacle } from '../../support/documents/obstacle.ts';
 import { applyManifests, recordsAuthors, WITHOUT_AUTHORS } from '../../support/kubernetes/manifests.ts';
 import { KUBECTL_TIMEOUT } from '../../support/limits.ts';
 import { eventually, runOperator, type RunningOperator } from '../../support/operator.ts';
@@ -14,8 +15,7 @@ const ROOT = join(import.meta.dirname, '../../..');
 const MANIFESTS = join(ROOT, 'manifests');
 const NAMESPACE = 'olap';
 const ALL = Object.values(KINDS).map(({ plural }) => `${plural}.olapwarden.io`);
-const hasJq = spawnSync('jq', ['--version']).status === 0;
-if (!hasJq) process.stderr.write('backup and restore are not tested: `jq` is not installed\n');
+const NO_JQ = obstacle('jq', '--version');
 
 interface Item {
   readonly kind: string;
@@ -24,7 +24,7 @@ interface Item {
 }
 
 /** The commands of docs/operations.md, run as they stand there. */
-describe.skipIf(!hasJq)('backup and restore', () => {
+describe.skipIf(NO_JQ)(named('backup and restore', NO_JQ), () => {
   let api: ControlPlane;
   let operator: RunningOperator | undefined;
   let folder: string;

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { named } from '../../support/documents/obstacle.ts';
 import { startNode, type KubernetesNode } from '../../support/node.ts';
 import { canHoldNode } from '../../support/node/machine.ts';
 import { startNodePinot } from '../../support/node/pinot.ts';
@@ -85,7 +86,7 @@ const namespace = {
   metadata: { name: 'restricted', labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
 };
 
-describe.skipIf(obstacle !== undefined)(`a node${obstacle === undefined ? '' : ` (skipped: ${obstacle})`}`, () => {
+describe.skipIf(obstacle)(named('a node', obstacle), () => {
   let node: KubernetesNode;
   let before: unknown;
   const inNamespace = ['--namespace', 'restricted'];
@@ -182,7 +183,7 @@ describe.skipIf(obstacle !== undefined)(`a node${obstacle === undefined ? '' : `
   });
 });
 
-describe.skipIf(obstacle !== undefined)('a node whose owner is killed', () => {
+describe.skipIf(obstacle)(named('a node whose owner is killed', obstacle), () => {
   it('ends and leaves no change on the host', async () => {
     const support = join(root, 'test/support/node.ts');
     const script = `const { startNode } = await import(${JSON.stringify(support)});

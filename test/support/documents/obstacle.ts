@@ -14,6 +14,9 @@ export function obstacle(...command: [string, ...string[]]): string | undefined 
 /** The programs that the commands of the documentation call. */
 export const NO_CURL = obstacle('sh', '-c', 'curl --version && jq --version');
 
-/** The name of a test, with the reason if it is skipped. */
+/** For tests that mount a file system. */
+export const NOT_ROOT = process.getuid?.() === 0 ? undefined : 'requires root';
+
+/** The name of a test, with the reason if it is skipped: `make test` accepts those of `tools/dev/skips.ts`. */
 export const named = (name: string, reason: string | undefined): string =>
   name + (reason ? ` (skipped: ${reason})` : '');

@@ -8,7 +8,6 @@ import { pythonWithSuperset, run } from '../install.ts';
 
 // A whole Superset takes about 1 GB of disk and minutes to start.
 const LIMIT_MS = 900_000;
-const WANTED = process.env['SUPERSET'] === '1';
 
 interface Report {
   readonly connect: readonly unknown[];
@@ -18,7 +17,7 @@ interface Report {
   readonly sql: readonly [number, unknown];
 }
 
-describe.skipIf(!WANTED)('Superset (skipped unless `make test-superset` runs it)', () => {
+describe('Superset', () => {
   let pinot: PinotClient;
   let gateway: Standalone;
   let folder: string;
