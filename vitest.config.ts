@@ -5,7 +5,7 @@ import { parallelFiles } from './test/support/parallel-files.ts';
 // Three projects: `unit` needs Node alone and takes one to three minutes; `integration` starts the real parts (kube-apiserver,
 // etcd, Pinot, object stores); `e2e` runs whole programs. `unit` runs first, the others together.
 const parts = {
-  setupFiles: ['src/platform/fetch.ts', 'test/support/property-seed.ts', 'test/support/watch-responses.ts'],
+  setupFiles: ['test/support/bounded-fetch.ts', 'test/support/property-seed.ts', 'test/support/watch-responses.ts'],
   globalSetup: ['test/support/global-setup.ts'],
   // Each file that runs has its own parts.
   maxWorkers: parallelFiles(),
@@ -26,7 +26,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          setupFiles: ['src/platform/fetch.ts', 'test/support/property-seed.ts'],
+          setupFiles: ['test/support/bounded-fetch.ts', 'test/support/property-seed.ts'],
           include: [
             'test/unit/**/*.test.ts',
             'test/golden/**/*.test.ts',

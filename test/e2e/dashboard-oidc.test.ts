@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Provider from 'oidc-provider';
@@ -9,6 +8,7 @@ import { freePorts } from '../support/kubernetes/processes.ts';
 import { signingKey } from '../support/oidc-issuer.ts';
 import { sharedPinot } from '../support/pinot.ts';
 import { startStandalone, type Standalone } from '../support/service.ts';
+import { once } from '../support/once.ts';
 
 let browser: Browser;
 let gateway: Standalone;

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Locator, Page } from 'playwright-core';
@@ -8,6 +7,7 @@ import { WAIT_LIMIT_MS } from '../support/limits.ts';
 import { sharedPinot } from '../support/pinot.ts';
 import { startStandalone, type Standalone } from '../support/service.ts';
 import { CATALOGUE } from '../../src/health/catalogue.ts';
+import { once } from '../support/once.ts';
 
 const CHECKS = CATALOGUE.length;
 

@@ -1,16 +1,15 @@
-import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CATALOGUE } from '../../src/health/catalogue.ts';
 import { named, NOT_ROOT } from '../support/documents/obstacle.ts';
 import { freePorts } from '../support/kubernetes/processes.ts';
 import { Program } from '../support/processes.ts';
 import { WAIT_LIMIT_MS } from '../support/limits.ts';
+import { once } from '../support/once.ts';
+import { execute } from '../support/execute.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 /** For a busy machine. A quiet one starts everything in half a minute, and again within seconds. */
@@ -30,7 +29,7 @@ function makeRun(settings: Record<string, string> = {}): Program {
 
 /** Runs a line in a shell. */
 async function paste(line: string): Promise<string> {
-  const { stdout } = await promisify(execFile)('sh', ['-c', line], { cwd: root, timeout: WAIT_LIMIT_MS });
+  const { stdout } = await execute('sh', ['-c', line], { cwd: root, timeout: WAIT_LIMIT_MS });
   return stdout;
 }
 
@@ -40,7 +39,7 @@ function printedLines(): string[] {
 
 /** Processes whose command line names the data folder. */
 async function leftovers(): Promise<string[]> {
-  const { stdout } = await promisify(execFile)('ps', ['-eo', 'pid=,args=']);
+  const { stdout } = await execute('ps', ['-eo', 'pid=,args=']);
   return stdout.split('\n').filter((line) => line.includes(dataDir));
 }
 
@@ -100,7 +99,7 @@ describe('make run', () => {
   it.skipIf(NOT_ROOT)(named('says what to do when the folder has too little space', NOT_ROOT), async () => {
     const small = join(dataDir, 'small');
     await mkdir(small);
-    await promisify(execFile)('mount', ['-t', 'tmpfs', '-o', 'size=10m', 'tmpfs', small]);
+    await execute('mount', ['-t', 'tmpfs', '-o', 'size=10m', 'tmpfs', small]);
     try {
       const [other, third] = (await freePorts(2)) as [number, number];
       const full = makeRun({ DATA_DIR: small, PORT: String(other), METRICS_PORT: String(third) });
@@ -108,7 +107,7 @@ describe('make run', () => {
       expect(full.output).toMatch(/small has \d+ MB of free space, but the sample cluster needs 1,000 MB/);
       expect(full.output).toContain('make run DATA_DIR=');
     } finally {
-      await promisify(execFile)('umount', [small]);
+      await execute('umount', [small]);
     }
   });
 

@@ -1,16 +1,14 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../support/kubernetes/processes.ts';
 import { TEST_LIMIT_MS, WAIT_LIMIT_MS } from '../support/limits.ts';
 import { sharedPinot, type PinotClient } from '../support/pinot.ts';
 import { Program } from '../support/processes.ts';
+import { execute as run } from '../support/execute.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const run = promisify(execFile);
 /** The files of the package, besides those in these folders. */
 const FOLDERS = /^package\/(dist|docs\/checks|web\/dist)\//;
 const FILES = ['LICENSE', 'README.md', 'bin/olap-warden.js', 'package.json'].map((file) => `package/${file}`);

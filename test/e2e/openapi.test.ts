@@ -1,13 +1,14 @@
-import { execFile } from 'node:child_process';
 import { access, mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { named, obstacle } from '../support/documents/obstacle.ts';
 import { sharedPinot } from '../support/pinot.ts';
 import { Program } from '../support/processes.ts';
 import { startStandalone, type Standalone } from '../support/service.ts';
+import { within } from '../support/until.ts';
+import { TEST_LIMIT_MS, WAIT_LIMIT_MS } from '../support/limits.ts';
+import { execute } from '../support/execute.ts';
 
 const VERSION = '4.32.5';
 const CACHE = join(
@@ -15,7 +16,8 @@ const CACHE = join(
   'olap-warden',
   `schemathesis-${VERSION}`,
 );
-const execute = promisify(execFile);
+/** Its phases take minutes on a busy machine. */
+const RUN_LIMIT_MS = TEST_LIMIT_MS - WAIT_LIMIT_MS;
 
 async function works(file: string, ...args: string[]): Promise<boolean> {
   return execute(file, args).then(
@@ -61,7 +63,7 @@ describe.skipIf(NO_PYTHON)(named('a running gateway, tested from its own OpenAPI
       [...config, 'run', `${service.url}/openapi.json`, ...header, '--workers=1', '--seed=1', '--no-color', ...options],
       { cwd: service.dataDir, env: process.env },
     );
-    const code = await program.exited;
+    const code = await within('the end of schemathesis', program.ended, RUN_LIMIT_MS);
     expect(code, program.output).toBe(0);
     return program.output;
   }

@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { named, NOT_ROOT } from '../support/documents/obstacle.ts';
 import { FakeEngine } from '../support/fake-engine.ts';
@@ -13,6 +11,7 @@ import { type S3Server, startS3 } from '../support/s3.ts';
 import { FAULT_MS, Figures } from './support/figures.ts';
 import { type Fault, FaultyProxy } from './support/faulty-proxy.ts';
 import { Client, longest, type Outcome, send, statuses } from './support/load.ts';
+import { execute } from '../support/execute.ts';
 
 // A gateway that stores results, with faults of the object store, the disk and the engine, while clients submit queries and read pages.
 
@@ -201,7 +200,7 @@ describe('a gateway with results in a folder serves only complete results while'
   it.skipIf(NOT_ROOT)(named('the disk is full (mounts a tmpfs)', NOT_ROOT), async () => {
     const disk = join(folder, 'disk');
     await mkdir(disk);
-    await promisify(execFile)('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk]);
+    await execute('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk]);
     try {
       const to = await start(properties(join(disk, 'results')));
       const ballast = join(disk, 'ballast');
@@ -211,7 +210,7 @@ describe('a gateway with results in a folder serves only complete results while'
     } finally {
       await gateway?.stop();
       gateway = undefined;
-      await promisify(execFile)('umount', ['-l', disk]);
+      await execute('umount', ['-l', disk]);
     }
   });
 });

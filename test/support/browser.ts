@@ -1,4 +1,11 @@
-import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from 'playwright-core';
+import {
+  chromium,
+  type Browser,
+  type BrowserContextOptions,
+  type Locator,
+  type Page,
+  type Response,
+} from 'playwright-core';
 import { installed } from '../../tools/pinot/jvm.ts';
 import { boundCalls } from './browser-limits.ts';
 import { WAIT_LIMIT_MS } from './limits.ts';
@@ -57,6 +64,20 @@ export function watch(page: Page, gatewayUrl: string): readonly string[] {
   return problems;
 }
 
+/** A gateway on a busy machine may be overloaded: a user loads the page again. */
+function untilNotOverloaded<A extends unknown[]>(
+  load: (...args: A) => Promise<Response | null>,
+): (...args: A) => Promise<Response | null> {
+  return async (...args) => {
+    let response: Response | null = null;
+    await until('a page is loaded', async () => {
+      response = await load(...args);
+      return response?.status() !== 503;
+    });
+    return response;
+  };
+}
+
 /** A separate window with its own cookies, at a path of the gateway. */
 export async function visit(
   browser: Browser,
@@ -68,8 +89,9 @@ export async function visit(
   const page = await context.newPage();
   page.setDefaultTimeout(WAIT_LIMIT_MS);
   const problems = watch(page, gatewayUrl);
-  // A gateway on a busy machine may be overloaded: a user loads the page again.
-  await until(`${path} is loaded`, async () => (await page.goto(gatewayUrl + path))?.status() !== 503);
+  page.goto = untilNotOverloaded(page.goto.bind(page));
+  page.reload = untilNotOverloaded(page.reload.bind(page));
+  await page.goto(gatewayUrl + path);
   return { page, problems };
 }
 

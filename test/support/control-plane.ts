@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { Agent, request } from 'undici';
 import { searchCluster } from './credential-search.ts';
 import { Pki } from './kubernetes/pki.ts';
@@ -21,6 +19,7 @@ import {
 } from './kubernetes/programs.ts';
 import { runCommand, type CommandResult } from './node/command.ts';
 import { KUBECTL_TIMEOUT, WAIT_LIMIT_MS } from './limits.ts';
+import { execute } from './execute.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -323,10 +322,9 @@ async function isReady(url: string, dispatcher: Agent): Promise<boolean> {
 /** Of the minor version in the environment variable KUBERNETES, such as `1.36`, or the newest. */
 async function installedBinaries(): Promise<string> {
   const { KUBERNETES: minor } = process.env;
-  const { stdout } = await promisify(execFile)(join(root, 'tools/install.sh'), [
-    'kubernetes',
-    ...(minor === undefined || minor === '' ? [] : [minor]),
-  ]);
+  const version = minor === undefined || minor === '' ? [] : [minor];
+  // The first build takes minutes: the limit is that of the test.
+  const { stdout } = await execute(join(root, 'tools/install.sh'), ['kubernetes', ...version], { timeout: 0 });
   return stdout.trim();
 }
 

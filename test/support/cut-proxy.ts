@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { once } from './once.ts';
 
 /**
  * How far a request gets when its sender is killed: not at all, half of its body, completely without reading the response, or delayed and delivered
@@ -74,7 +74,7 @@ export class CutProxy {
 
   async close(): Promise<void> {
     this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
+    await once(this.#server.close(), 'close');
   }
 
   async #handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { once } from './once.ts';
 
 export interface SeenRequest {
   readonly method: string;
@@ -80,6 +81,6 @@ export class FakeEngine {
 
   async close(): Promise<void> {
     this.server.closeAllConnections();
-    await new Promise((resolve) => this.server.close(resolve));
+    await once(this.server.close(), 'close');
   }
 }

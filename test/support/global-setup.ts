@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,6 +11,7 @@ import { FINDINGS } from './credential-search.ts';
 import { describeCluster } from './foreign-pinot.ts';
 import { COMPILED_MODULES } from './processes.ts';
 import type { SharedParts } from './shared-parts.ts';
+import { once } from './once.ts';
 
 /** A running part: its description for tests, and how to end it. */
 interface Started<T> {

@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { once } from './once.ts';
 
 export type BrokerAnswer = (body: string, response: ServerResponse) => void | Promise<void>;
 

@@ -1,8 +1,8 @@
-import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import Provider, { type TokenBeingSigned } from 'oidc-provider';
+import { once } from './once.ts';
 
 /** A signing key of an issuer, with its private part. */
 export async function signingKey(kid: string): Promise<JWK> {

@@ -4,21 +4,24 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OutputSearch } from './credential-search.ts';
+import { within } from './until.ts';
 
 /** Compiled modules, with which Node starts the product in half the time. Shared by all tests and kept between runs. */
 export const COMPILED_MODULES = join(tmpdir(), 'olap-warden-test-compiled');
 
 /** A program that a test runs, with its output. It is the leader of a new process group. */
 export class Program {
+  readonly #name: string;
   readonly #child: ChildProcess;
   readonly #exited: Promise<number>;
   #output = '';
 
   constructor(file: string, args: readonly string[], options: { cwd: string; env: NodeJS.ProcessEnv }) {
     const env = { NODE_COMPILE_CACHE: COMPILED_MODULES, ...options.env };
+    this.#name = [basename(file), ...args.slice(0, 2)].join(' ');
     this.#child = spawn(file, args, { ...options, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      const search = new OutputSearch(`output of ${[basename(file), ...args.slice(0, 2)].join(' ')}`);
+      const search = new OutputSearch(`output of ${this.#name}`);
       stream?.setEncoding('utf8').on('data', (text: string) => {
         this.#output += text;
         search.add(text);
@@ -35,8 +38,13 @@ export class Program {
     return this.#output;
   }
 
-  /** Resolves with the exit code (1 after a signal) when it and all holders of its output have exited. */
+  /** Resolves with the exit code (1 after a signal) when it and all holders of its output have exited, within two minutes. */
   get exited(): Promise<number> {
+    return within(`the end of ${this.#name}`, this.#exited);
+  }
+
+  /** As `exited`, at any time. */
+  get ended(): Promise<number> {
     return this.#exited;
   }
 

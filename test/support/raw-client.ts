@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { WAIT_LIMIT_MS } from './limits.ts';
+import { once } from './once.ts';
 
 /** How a client knows where a body ends. */
 export type BodyFraming = 'none' | 'length' | 'chunks' | 'close';

@@ -1,11 +1,10 @@
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { installed } from '../../tools/pinot/jvm.ts';
 import { type ObjectServer, startObjectServer } from './object-servers.ts';
 import type { TestBucket } from './result-stores.ts';
 import { WAIT_LIMIT_MS } from './limits.ts';
+import { execute } from './execute.ts';
 
 export interface S3Server extends ObjectServer {
   /** Creates a bucket. */
@@ -35,7 +34,7 @@ export async function startS3(): Promise<S3Server> {
       const admin = ['--access', KEY.accessKeyId, '--secret', KEY.secretAccessKey, '--endpoint-url', server.url];
       const user = ['--access', keys.accessKeyId, '--secret', keys.secretAccessKey, '--role', 'user'];
       const program = join(await installed('s3'), 'versitygw');
-      await promisify(execFile)(program, ['admin', ...admin, 'create-user', ...user], { timeout: WAIT_LIMIT_MS });
+      await execute(program, ['admin', ...admin, 'create-user', ...user], { timeout: WAIT_LIMIT_MS });
       return keys;
     },
     async bucket(bucket, prefix = 'results/') {

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { describeCluster } from './foreign-pinot.ts';
 import { loadRecordedTables } from './recorded-tables.ts';
 import { WAIT_LIMIT_MS } from './limits.ts';
+import { once } from './once.ts';
 
 type Role = 'controller' | 'broker' | 'server';
 
@@ -96,7 +97,7 @@ export class StrictPinot {
   async close(): Promise<void> {
     for (const server of this.#servers) {
       server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await once(server.close(), 'close');
     }
     if (RECORD_FROM === undefined) return;
     const lines = [this.#cluster, ...this.#recorded].map((line) => JSON.stringify(line));

@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { BodyFraming } from './raw-client.ts';
+import { once } from './once.ts';
 
 /** A request, parsed without interpretation. */
 export interface EngineRequest {
@@ -107,7 +107,7 @@ export class StubEngine {
 
   async close(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
-    await new Promise((resolve) => this.#server.close(resolve));
+    await once(this.#server.close(), 'close');
   }
 
   #serve(socket: Socket): void {

@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { once } from './once.ts';
 
 /** Forwards TCP connections to a server, and closes one of them in the middle of a response. */
 export class TcpCut {
@@ -68,6 +68,6 @@ export class TcpCut {
 
   async close(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
-    await new Promise((resolve) => this.#server.close(resolve));
+    await once(this.#server.close(), 'close');
   }
 }

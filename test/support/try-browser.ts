@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { once } from './once.ts';
 import { within } from './until.ts';
 
 /** For one page of a few bytes: seconds on the busiest machine. */

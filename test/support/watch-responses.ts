@@ -1,3 +1,4 @@
+import './bounded-fetch.ts';
 import { searchText } from './credential-search.ts';
 
 // Set-up of tests with whole programs: searches the bodies of all error responses for credentials. A caller may get back what its request has.

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import {
   Agent as HttpAgent,
@@ -14,6 +13,7 @@ import { Agent as HttpsAgent, createServer as createHttpsServer, request as requ
 import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import type { ControlPlane } from '../../support/control-plane.ts';
+import { once } from '../../support/once.ts';
 
 /**
  * What happens to a request: it passes, gets an error status, waits before it passes, gets no response, or its connection is reset.
@@ -81,7 +81,7 @@ export class FaultyProxy {
     this.set('reset');
     for (const timer of this.#timers) clearTimeout(timer);
     this.#agent.destroy();
-    await new Promise((resolve) => this.#server.close(resolve));
+    await once(this.#server.close(), 'close');
   }
 
   #handle(incoming: IncomingMessage, outgoing: ServerResponse): void {

@@ -40,7 +40,7 @@ export async function fuzzHttp(options: FuzzOptions): Promise<FuzzReport> {
   const statuses = new Map<number, number>();
   const violations: string[] = [];
   let ended = false;
-  void gateway.program.exited.then(() => {
+  void gateway.program.ended.then(() => {
     ended = true;
   });
   try {

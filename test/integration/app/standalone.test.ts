@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
@@ -10,6 +9,7 @@ import { VERSION } from '../../../src/app/version.ts';
 import { FolderStore } from '../../../src/store/folder/folder-store.ts';
 import { policy, role, roleAssignment } from '../../builders/resources.ts';
 import { startStandalone, startTestService, type Standalone } from '../../support/service.ts';
+import { once } from '../../support/once.ts';
 
 const ROLES = '/api/v1/rbac-manager/roles';
 

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { get } from 'node:https';
 import { tmpdir } from 'node:os';
@@ -8,6 +7,7 @@ import { connect, type ConnectionOptions } from 'node:tls';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Pki } from '../../support/kubernetes/pki.ts';
 import { startStandalone, type Standalone } from '../../support/service.ts';
+import { once } from '../../support/once.ts';
 
 const SERVER = 'subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth';
 let folder: string;

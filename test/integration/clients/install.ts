@@ -1,13 +1,12 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { access, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { obstacle } from '../../support/documents/obstacle.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
+import { execute } from '../../support/execute.ts';
 
-export const run = promisify(execFile);
+export const run = execute;
 
 const CACHE = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'olap-warden');
 const HERE = import.meta.dirname;

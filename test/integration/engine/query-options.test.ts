@@ -1,13 +1,11 @@
-import { execFile } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { beforeAll, expect, it } from 'vitest';
 import { OPTIONS_VERSION, QUERY_OPTIONS } from '../../../src/access/sql/query-options.ts';
 import { installed } from '../../../tools/pinot/jvm.ts';
+import { execute as run } from '../../support/execute.ts';
 
 // The constants of the engine's jars are exactly the options that the table has for that version.
-const run = promisify(execFile);
 const KEYS = 'org.apache.pinot.spi.utils.CommonConstants$Broker$Request$QueryOptionKey';
 /** Options that the engine reads without a constant in that class. */
 const WITHOUT_CONSTANT = new Set(['database', 'trace']);

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { GatewayProcess } from '../../support/gateway-process.ts';
@@ -16,6 +15,7 @@ import {
   WAYS,
 } from './answers.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
+import { once } from '../../support/once.ts';
 
 // An engine that violates HTTP: its response becomes 502, or is aborted if it has begun; its bytes never reach another request.
 

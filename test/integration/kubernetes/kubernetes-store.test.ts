@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { KubeConfig } from '@kubernetes/client-node';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { KubernetesStore, type StoreTransport } from '../../../src/kubernetes/kubernetes-store.ts';
@@ -16,6 +14,7 @@ import { CuttableProxy } from '../../support/kubernetes/cuttable-proxy.ts';
 import { compactHistory } from '../../support/kubernetes/etcd.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 import { until } from '../../support/until.ts';
+import { execute } from '../../support/execute.ts';
 
 // A control plane of its own: it is killed, frozen and compacted.
 let plane: ControlPlane;
@@ -286,7 +285,7 @@ describe('KubernetesStore on a real API server', () => {
     await transport.close();
     await until('all connections are closed', () => proxy.connections === 0);
     const script = join(import.meta.dirname, 'open-and-close.ts');
-    const { stdout } = await promisify(execFile)(process.execPath, [script, plane.kubeconfigPath, namespace], {
+    const { stdout } = await execute(process.execPath, [script, plane.kubeconfigPath, namespace], {
       timeout: WAIT_LIMIT_MS,
     });
     expect(JSON.parse(stdout)).toEqual([]);

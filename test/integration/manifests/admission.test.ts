@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { CUSTOM_KINDS, KINDS, type CustomKind } from '../../../src/resources/kinds.ts';
 import {
@@ -18,8 +16,8 @@ import { applyManifests, recordsAuthors, WITHOUT_AUTHORS } from '../../support/k
 import { eventually } from '../../support/operator.ts';
 import { helmTools } from '../../../tools/helm/render.ts';
 import { KUBECTL_TIMEOUT } from '../../support/limits.ts';
+import { execute as run } from '../../support/execute.ts';
 
-const run = promisify(execFile);
 const MANIFESTS = join(import.meta.dirname, '../../../manifests');
 const CREATED = 'olapwarden.io/created-by';
 const UPDATED = 'olapwarden.io/last-updated-by';

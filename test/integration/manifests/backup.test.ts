@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { KINDS } from '../../../src/resources/kinds.ts';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
@@ -10,6 +8,7 @@ import { named, obstacle } from '../../support/documents/obstacle.ts';
 import { applyManifests, recordsAuthors, WITHOUT_AUTHORS } from '../../support/kubernetes/manifests.ts';
 import { KUBECTL_TIMEOUT } from '../../support/limits.ts';
 import { eventually, runOperator, type RunningOperator } from '../../support/operator.ts';
+import { execute } from '../../support/execute.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const MANIFESTS = join(ROOT, 'manifests');
@@ -62,7 +61,7 @@ describe.skipIf(NO_JQ)(named('backup and restore', NO_JQ), () => {
     await eventually(
       async () => {
         try {
-          await promisify(execFile)('sh', ['-ec', command], { cwd: folder, env });
+          await execute('sh', ['-ec', command], { cwd: folder, env });
           return '';
         } catch (error) {
           return String(error);

@@ -1,12 +1,11 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';
 import { installed } from '../../../tools/pinot/jvm.ts';
+import { execute as run } from '../../support/execute.ts';
 
 interface Rule {
   readonly alert: string;
@@ -18,7 +17,6 @@ interface Rule {
 
 const root = resolve(import.meta.dirname, '../../..');
 const rulesFile = join(root, 'charts/olap-warden/files/alerts.yaml');
-const run = promisify(execFile);
 
 let promtool: string;
 let folder: string;

@@ -1,13 +1,12 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import { ADMISSION_APIS, MONITORING_API } from '../../../tools/helm/combinations.ts';
 import { helmTools, render, type Release } from '../../../tools/helm/render.ts';
 import { installed } from '../../../tools/pinot/jvm.ts';
+import { execute as run } from '../../support/execute.ts';
 
 // Several releases with one Prometheus and one Grafana.
 interface Rule {
@@ -27,7 +26,6 @@ interface Dashboard {
   readonly templating: { readonly list: readonly { readonly name: string; readonly current: object }[] };
 }
 
-const run = promisify(execFile);
 let promtool: string;
 let helm: string;
 let folder: string;

@@ -1,10 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { role } from '../../builders/resources.ts';
 import { sharedControlPlane, type ControlPlaneClient } from '../../support/control-plane.ts';
 import { connect, eventually, type Connection } from '../../support/operator.ts';
+import { once } from '../../support/once.ts';
 
 const SCRIPT = join(import.meta.dirname, '../../support/operator-process.ts');
 

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { startStandalone, type Standalone } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
+import { once } from '../../support/once.ts';
 
 const CLIENTS = 300;
 /** Concurrent queries: below the limit of one caller. */

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,6 +22,7 @@ import { ADMINISTRATOR, stateAfter, stateIn } from './kill-steps.ts';
 import { openStore } from './kill-stores.ts';
 import { TEST_LIMIT_MS } from '../../support/limits.ts';
 import { seeded } from '../../support/seed.ts';
+import { within } from '../../support/until.ts';
 
 /** `make test-races` runs 100 and 50. */
 const FOLDER_KILLS = Number(process.env['KILLS'] ?? 8);
@@ -35,16 +35,15 @@ const random = seeded();
 /** Runs the program until it has acknowledged some steps, and a random time longer. @returns acknowledged steps by item */
 async function runAndKill(prefix: string, where: readonly string[]): Promise<Map<string, number>> {
   const child = spawn(process.execPath, [PROGRAM, prefix, ...where], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const exited = once(child, 'exit');
+  const exited = new Promise((resolve) => child.once('exit', resolve));
   let output = '';
   try {
     child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-    const closed = once(child.stdout, 'close');
+    const closed = new Promise((resolve) => child.stdout.once('close', resolve));
     await soon(() => expect(output.match(/ \d+\n/g)?.length).toBeGreaterThanOrEqual(MIN_STEPS));
     await sleep(random.below(300));
     child.kill('SIGKILL');
-    await exited;
-    await closed;
+    await within('the end of the killed program', Promise.all([exited, closed]));
   } finally {
     child.kill('SIGKILL');
   }

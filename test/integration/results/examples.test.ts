@@ -1,16 +1,14 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { named, NO_CURL, obstacle } from '../../support/documents/obstacle.ts';
 import { sharedPinot } from '../../support/pinot.ts';
 import { startStandalone, type Standalone } from '../../support/service.ts';
 import { javaClients } from '../clients/install.ts';
+import { execute as run } from '../../support/execute.ts';
 
 // Runs the examples of the documentation unchanged, with a gateway and a real Pinot.
-const run = promisify(execFile);
 const DOCUMENT = join(import.meta.dirname, '../../../docs/paginated-queries.md');
 const ROWS = 100_000;
 

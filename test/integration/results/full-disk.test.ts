@@ -1,10 +1,10 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
+import { execute } from '../../support/execute.ts';
 
 const PROGRAM = join(import.meta.dirname, 'full-disk-program.ts');
 
@@ -26,7 +26,7 @@ describe(`a file store whose disk is full${SKIPPED}`, () => {
     try {
       const script = 'mount -t tmpfs -o size=4m tmpfs "$1" && exec "$2" "$3" "$1"';
       const args = ['-rm', 'sh', '-c', script, 'sh', folder, process.execPath, PROGRAM];
-      const { stdout } = await promisify(execFile)('unshare', args, { timeout: WAIT_LIMIT_MS });
+      const { stdout } = await execute('unshare', args, { timeout: WAIT_LIMIT_MS });
       expect(JSON.parse(stdout)).toEqual({
         large: 'store-full',
         small: 'store-full',

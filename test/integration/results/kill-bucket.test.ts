@@ -16,6 +16,7 @@ import { type S3Server, startS3 } from '../../support/s3.ts';
 import { collect } from '../../unit/results/answers.ts';
 import type { BucketProgram } from './kill-bucket-program.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
+import { within } from '../../support/until.ts';
 
 const PROGRAM = join(import.meta.dirname, 'kill-bucket-program.ts');
 const KILLED = 'gateway-0';
@@ -115,7 +116,7 @@ class Victim {
   /** Also resolves when the process was killed. */
   async says(line: string): Promise<void> {
     while (!this.said.includes(line) && this.#child.signalCode === null) {
-      await Promise.race([once(this.#lines, 'line'), this.#exited]);
+      await within(`\`${line}\` from the program`, Promise.race([once(this.#lines, 'line'), this.#exited]));
       if (this.#child.exitCode !== null) throw new Error(`it ended by itself: ${this.said.join(', ')}`);
     }
   }

@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +10,7 @@ import { readPage } from '../../../src/results/page.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';
 import { FileStore } from '../../../src/results/stores/file/file-store.ts';
 import { seeded } from '../../support/seed.ts';
+import { once } from '../../support/once.ts';
 import { until } from '../../support/until.ts';
 import { collect } from '../../unit/results/answers.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';

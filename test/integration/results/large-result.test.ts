@@ -1,13 +1,12 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fileProperties, gcsProperties, s3Properties } from '../../support/result-stores.ts';
 import type { PropertyValues } from '../../../src/platform/setting-schema.ts';
 import { type GcsServer, startGcs } from '../../support/gcs.ts';
 import { type S3Server, startS3 } from '../../support/s3.ts';
+import { execute } from '../../support/execute.ts';
 
 const PROGRAM = join(import.meta.dirname, 'large-result-program.ts');
 const MB = 1024 * 1024;
@@ -52,7 +51,7 @@ describe('a large result', () => {
     'is stored in the %s store (%i MB), read again and downloaded as %j in bounded memory',
     async (_protocol, megabytes, formats, properties) => {
       const store = JSON.stringify(await properties());
-      const { stdout } = await promisify(execFile)(
+      const { stdout } = await execute(
         process.execPath,
         ['--expose-gc', PROGRAM, store, String(megabytes), ...formats],
         { timeout: TIMEOUT_MS - 10_000 },

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -17,6 +16,7 @@ import { type S3Server, startS3 } from '../../support/s3.ts';
 import { until } from '../../support/until.ts';
 import { engineOf, startGateways, stopGateways, type TestGateway } from '../../unit/api/queries/gateways.ts';
 import { answerText, responseOf, StubEndpoint } from '../../unit/results/answers.ts';
+import { once } from '../../support/once.ts';
 
 // Clients that disconnect at each phase of a request: nothing of it stays behind.
 

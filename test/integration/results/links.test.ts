@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { crc32, zstdDecompressSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Authorizer } from '../../../src/access/authorizer.ts';
@@ -19,6 +17,7 @@ import { until } from '../../support/until.ts';
 import { pythonWithZstandard } from '../clients/install.ts';
 import { engineOf, startGateways, stopGateways, type TestGateway } from '../../unit/api/queries/gateways.ts';
 import { answerText, responseOf, StubEndpoint } from '../../unit/results/answers.ts';
+import { execute } from '../../support/execute.ts';
 
 // Links to results in real buckets.
 const DOCUMENT = join(import.meta.dirname, '../../../docs/paginated-queries.md');
@@ -229,7 +228,7 @@ describe('the example in Python', () => {
     await writeFile(program, `${code ?? ''}\nprint(len(rows), rows[0][0], rows[-1][0])\n`);
     const access = { GATEWAY: gateway.url, TOKEN: TEST_TOKEN, RESULT: requestId };
     const env = { ...process.env, ...access, PYTHONPATH: await pythonWithZstandard() };
-    const { stdout } = await promisify(execFile)('python3', [program], { env, timeout: WAIT_LIMIT_MS });
+    const { stdout } = await execute('python3', [program], { env, timeout: WAIT_LIMIT_MS });
     expect(stdout.trim()).toBe(`20000 9007199254740993 ${9007199254740993n + 19_999n}`);
   });
 });

@@ -1,12 +1,9 @@
-import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/platform/clock.ts';
 import type { PropertyValues } from '../../../src/platform/setting-schema.ts';
@@ -21,6 +18,8 @@ import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 import { fileProperties, gcsProperties, s3Properties, type TestBucket } from '../../support/result-stores.ts';
 import { type S3Server, startS3 } from '../../support/s3.ts';
 import { answerText, responseOf, rowTexts, submission } from '../../unit/results/answers.ts';
+import { once } from '../../support/once.ts';
+import { execute } from '../../support/execute.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const signal = (): AbortSignal => AbortSignal.timeout(WAIT_LIMIT_MS);
@@ -113,7 +112,7 @@ describe('the start of a store that cannot be used', () => {
         : [],
     );
     const flags = ['--host=127.0.0.1', '--port=0', '--metrics-port=0', '--controllers=http://127.0.0.1:9'];
-    const ended = await promisify(execFile)(
+    const ended = await execute(
       process.execPath,
       [
         ...['bin/olap-warden.js', 'standalone', ...flags, `--data-dir=${join(folder, 'standalone')}`],
@@ -225,7 +224,7 @@ async function denying(
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     async close() {
       server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await once(server.close(), 'close');
     },
   };
 }

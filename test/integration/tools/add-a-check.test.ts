@@ -1,15 +1,13 @@
-import { execFile } from 'node:child_process';
 import { existsSync, globSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TEST_LIMIT_MS } from '../../support/limits.ts';
+import { execute as run } from '../../support/execute.ts';
 
 // The worked example "Add a health check" of CONTRIBUTING, as it stands there, on a copy of the repository.
 const ROOT = resolve(import.meta.dirname, '../../..');
-const run = promisify(execFile);
 
 let copy: string;
 let files: ReadonlyMap<string, string>;

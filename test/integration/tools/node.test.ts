@@ -1,11 +1,9 @@
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { named } from '../../support/documents/obstacle.ts';
 import { startNode, type KubernetesNode } from '../../support/node.ts';
@@ -14,6 +12,8 @@ import { startNodePinot } from '../../support/node/pinot.ts';
 import { buildPodImage } from '../../support/node/pod-image.ts';
 import { KUBECTL_TIMEOUT } from '../../support/limits.ts';
 import { until } from '../../support/until.ts';
+import { once } from '../../support/once.ts';
+import { execute } from '../../support/execute.ts';
 
 const obstacle = canHoldNode();
 const IMAGE = 'olap-warden.test/answers:1';
@@ -27,7 +27,7 @@ async function hostState(): Promise<unknown> {
     mounts,
     sysctls: await Promise.all(sysctls.map((name) => readFile(`/proc/sys/${name}`, 'utf8'))),
     interfaces: (await readdir('/sys/class/net')).sort(),
-    rules: (await promisify(execFile)('nft', ['list', 'ruleset'])).stdout,
+    rules: (await execute('nft', ['list', 'ruleset'])).stdout,
     folders: ['/var/lib/kubelet', '/var/lib/cni', '/var/lib/containerd', '/run/containerd'].filter((path) =>
       existsSync(path),
     ),

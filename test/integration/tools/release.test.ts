@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { TEST_LIMIT_MS } from '../../support/limits.ts';
-import { until } from '../../support/until.ts';
+import { until, within } from '../../support/until.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 /** Above the version of the repository. */
@@ -67,7 +67,8 @@ function begin(version: string, env: Record<string, string> = {}) {
   return { child, ended };
 }
 
-const release = (version: string, env?: Record<string, string>) => begin(version, env).ended;
+const release = (version: string, env?: Record<string, string>) =>
+  within(`the release of ${version}`, begin(version, env).ended, TEST_LIMIT_MS / 2);
 
 function expectNothingChanged(): void {
   expect(git('status', '--porcelain')).toBe('');

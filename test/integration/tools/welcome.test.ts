@@ -1,15 +1,14 @@
-import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { curlLines, welcome } from '../../../tools/dev/welcome.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
+import { once } from '../../support/once.ts';
+import { execute } from '../../support/execute.ts';
 
 interface Seen {
   readonly method: string | undefined;
@@ -54,7 +53,7 @@ describe('the lines that `make run` prints', () => {
       table,
       sample: true,
     });
-    await promisify(execFile)('sh', ['-c', lines[index] ?? ''], { timeout: WAIT_LIMIT_MS });
+    await execute('sh', ['-c', lines[index] ?? ''], { timeout: WAIT_LIMIT_MS });
   }
 
   it('create a role', async () => {

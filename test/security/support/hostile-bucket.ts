@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage } from 'node:http';
-import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { Crc32c } from '../../../src/results/stores/gcs/crc32c.ts';
 import { JSON_MARKS } from './fuzz.ts';
+import { once } from '../../support/once.ts';
 
 export const BUCKET = 'results';
 
@@ -80,7 +80,7 @@ export abstract class HostileBucket {
 
   async close(): Promise<void> {
     this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
+    await once(this.#server.close(), 'close');
   }
 
   protected abstract answer(method: string, url: URL, body: Buffer, range: string | undefined): Plain;

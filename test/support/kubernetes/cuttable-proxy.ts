@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { once } from '../once.ts';
 
 /**
  * A TCP proxy that a test can cut like a network: open connections are reset, new ones are refused until mend(). Or stall: every connection

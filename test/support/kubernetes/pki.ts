@@ -1,10 +1,7 @@
-import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { WAIT_LIMIT_MS } from '../limits.ts';
-
-const run = promisify(execFile);
+import { execute as run } from '../execute.ts';
 
 /** A certificate authority in a folder, made with openssl; EC P-256 keys, so that a whole control plane's worth takes well under a second. */
 export class Pki {

@@ -1,12 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WAIT_LIMIT_MS } from '../limits.ts';
+import { once } from '../once.ts';
 
 /**
  * Kills the processes of the last list, and removes the folder, as soon as its standard input ends, which the kernel does when this

@@ -1,10 +1,8 @@
-import { execFile } from 'node:child_process';
 import { chmod, cp, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { execute as run } from '../execute.ts';
 
-const run = promisify(execFile);
 const PACK = join(import.meta.dirname, '../../../tools/kubernetes/image.sh');
 
 /**

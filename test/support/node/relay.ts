@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { createServer, type ListenOptions, type Server, type Socket } from 'node:net';
+import { once } from '../once.ts';
 
 /** A request of the test's process to the process in the node's network namespace; the response is `{id}` or `{id, error}`. */
 export interface BridgeRequest {

@@ -1,13 +1,12 @@
-import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { VERSION } from '../../../src/app/version.ts';
 import { run } from '../../../src/commands/run.ts';
+import { once } from '../../support/once.ts';
+import { execute } from '../../support/execute.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 let folder: string;
@@ -80,13 +79,13 @@ describe('the command line', () => {
 
 describe('the launcher', () => {
   it('runs the program', async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, ['bin/olap-warden.js', '--version'], { cwd: ROOT });
+    const { stdout } = await execute(process.execPath, ['bin/olap-warden.js', '--version'], { cwd: ROOT });
     expect(stdout).toBe(`${VERSION}\n`);
   });
 
   it('reports the required version on an older Node, before it loads TypeScript', async () => {
     const pretend = `Object.defineProperty(process, 'versions', {value: {node: '18.20.4'}});Object.defineProperty(process, 'version', {value: 'v18.20.4'})`;
-    const failed = promisify(execFile)(
+    const failed = execute(
       process.execPath,
       ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`, 'bin/olap-warden.js', 'standalone'],
       { cwd: ROOT },

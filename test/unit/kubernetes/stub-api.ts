@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { KubeConfig } from '@kubernetes/client-node';
@@ -6,6 +5,7 @@ import type { Role } from '../../../src/resources/kinds.ts';
 import type { Clock } from '../../../src/platform/clock.ts';
 import { role } from '../../builders/resources.ts';
 import { until } from '../../support/until.ts';
+import { once } from '../../support/once.ts';
 
 export interface StubRequest {
   readonly kind: 'list' | 'watch';

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer as createTlsServer } from 'node:https';
 import { createServer, type Socket } from 'node:net';
@@ -11,6 +10,7 @@ import { NO_CREDENTIAL } from '../../../src/pinot/credential.ts';
 import { DEFAULT_ENDPOINT_LIMITS, type EndpointLimits, PooledEndpoint } from '../../../src/pinot/endpoint.ts';
 import type { AnswerFlow, AnswerHead, AnswerSink, EngineRequest } from '../../../src/pinot/types.ts';
 import { Pki } from '../../support/kubernetes/pki.ts';
+import { once } from '../../support/once.ts';
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {

@@ -1,6 +1,5 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { execute } from '../../support/execute.ts';
 
 /** For a busy machine. The process ends by itself. */
 const LIMIT_MS = 50_000;
@@ -28,7 +27,7 @@ describe('the global fetch', () => {
       '--eval',
       UNREAD,
     ];
-    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: LIMIT_MS });
+    const { stdout } = await execute(process.execPath, args, { timeout: LIMIT_MS });
     expect(stdout.trim()).toBe('503');
   });
 });

@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, it } from 'vitest';
 import { freePorts } from '../../support/kubernetes/processes.ts';
+import { once } from '../../support/once.ts';
 
 it('free ports differ, and none of them is given to an outgoing connection', async () => {
   const server = createServer();

@@ -1,6 +1,5 @@
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createServer as createSocket, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -9,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { chooseCluster, dockerWorks } from '../../support/kind/choice.ts';
 import { kindConfig, RELAY_PORTS, relayPod } from '../../support/kind/config.ts';
 import { until } from '../../support/until.ts';
+import { once } from '../../support/once.ts';
 
 const NO_ROOT = 'a node in namespaces of its own needs root';
 

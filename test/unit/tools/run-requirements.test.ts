@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { cpSync, globSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
@@ -10,6 +9,7 @@ import { javaProblem, requireFolder, requireFree } from '../../../tools/dev/run-
 import { readSettings, UsageError } from '../../../tools/dev/run-settings.ts';
 import { ROOT } from '../../support/documents/pages.ts';
 import { freePorts } from '../../support/kubernetes/processes.ts';
+import { once } from '../../support/once.ts';
 
 describe('make run', () => {
   it.each([

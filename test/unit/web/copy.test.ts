@@ -1,5 +1,3 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { Value } from 'typebox/value';
 import { parse, parseAllDocuments } from 'yaml';
@@ -14,6 +12,7 @@ import {
   yamlOf,
 } from '../../../web/src/lib/copy.ts';
 import { manifestOf } from '../../../web/src/pages/access/grant-plan.ts';
+import { execute } from '../../support/execute.ts';
 
 /** Texts that a careless writer of YAML or of a shell command changes. */
 const HOSTILE = [
@@ -149,7 +148,7 @@ describe('the call for a shell', () => {
     const command = curlOf({ method: 'POST', path, body: HOSTILE }, 'https://olap.example.com');
     // The shell itself splits the command; `curl` prints its arguments.
     const script = `curl() { printf '%s\\0' "$@"; }\n${command}`;
-    const { stdout } = await promisify(execFile)('sh', ['-c', script], { env: { OLAP_WARDEN_TOKEN: 'svc-1' } });
+    const { stdout } = await execute('sh', ['-c', script], { env: { OLAP_WARDEN_TOKEN: 'svc-1' } });
     const words = stdout.split('\0');
     expect(words).toContain('Authorization: Bearer svc-1');
     expect(words.at(-2)).toBe(`https://olap.example.com${path}`);

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -6,6 +5,7 @@ import { createEngine } from '../../../../src/pinot/connection.ts';
 import { gatewayInfo } from '../../../../src/api/gateway-info/index.ts';
 import type { ResourceStore } from '../../../../src/store/resource-store.ts';
 import { denyAll, testApp } from '../../../support/app.ts';
+import { once } from '../../../support/once.ts';
 
 const open: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { connect, type AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -11,6 +10,7 @@ import { validAuditLog } from '../../../support/audit-records.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';
 import { until } from '../../../support/until.ts';
+import { once } from '../../../support/once.ts';
 
 let fake: FakeEngine;
 let app: FastifyInstance;

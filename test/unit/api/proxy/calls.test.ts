@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { connect, type AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -8,6 +7,7 @@ import { callHeaders } from '../../../../src/api/proxy/call-headers.ts';
 import { engineProxy } from '../../../../src/api/proxy/index.ts';
 import { authorizerBy, testApp, TEST_HEADERS } from '../../../support/app.ts';
 import { FakeEngine, isListing, type SeenRequest } from '../../../support/fake-engine.ts';
+import { once } from '../../../support/once.ts';
 
 let fake: FakeEngine;
 let app: FastifyInstance;

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { connect, type AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -8,6 +7,7 @@ import { createEngine } from '../../../../src/pinot/connection.ts';
 import { testApp, TEST_HEADERS } from '../../../support/app.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';
 import { until } from '../../../support/until.ts';
+import { once } from '../../../support/once.ts';
 
 const MB = 1024 * 1024;
 /** More than the buffers of a connection. */

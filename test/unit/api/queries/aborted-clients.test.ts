@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
@@ -11,6 +10,7 @@ import { fileProperties } from '../../../support/result-stores.ts';
 import { TEST_HEADERS, TEST_TOKEN } from '../../../support/app.ts';
 import { answerText, responseOf, rowTexts, StubEndpoint } from '../../results/answers.ts';
 import { engineOf, startGateways, stopGateways, type TestGateway } from './gateways.ts';
+import { once } from '../../../support/once.ts';
 
 const CLIENTS = 300;
 const MB = 1024 * 1024;

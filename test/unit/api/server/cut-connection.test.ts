@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -11,6 +10,7 @@ import { FakeEngine } from '../../../support/fake-engine.ts';
 import { fileProperties } from '../../../support/result-stores.ts';
 import { answerText, responseOf, StubEndpoint } from '../../results/answers.ts';
 import { engineOf, startGateways, stopGateways, type TestGateway } from '../queries/gateways.ts';
+import { once } from '../../../support/once.ts';
 
 // A response without a length ends with its connection in HTTP/1.0: an incomplete one must not look complete. nginx speaks HTTP/1.0 to its servers by default.
 

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { connect, type AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -9,6 +8,7 @@ import { testApp, TEST_HEADERS } from '../../../support/app.ts';
 import { validAuditLog } from '../../../support/audit-records.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { until } from '../../../support/until.ts';
+import { once } from '../../../support/once.ts';
 
 let app: FastifyInstance;
 let records: AuditRecord[];

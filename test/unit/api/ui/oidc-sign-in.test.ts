@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -8,6 +7,7 @@ import { registerOidcSignIn, type OidcSignIn } from '../../../../src/api/ui/oidc
 import { testApp } from '../../../support/app.ts';
 import { until } from '../../../support/until.ts';
 import { seeded } from '../../../support/seed.ts';
+import { once } from '../../../support/once.ts';
 
 let app: FastifyInstance;
 let provider: Server;

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { createEngine } from '../../../../src/pinot/connection.ts';
 import type { Engine } from '../../../../src/pinot/types.ts';
@@ -8,6 +7,7 @@ import { HEADS } from './heads.ts';
 import type { Outcome, Scenario } from './scenario.ts';
 import { EXTRAS, STAGES } from './stages.ts';
 import { type Seen, type Way, WAYS } from './ways.ts';
+import { once } from '../../../support/once.ts';
 
 interface Parties {
   readonly server: EvilEngine;

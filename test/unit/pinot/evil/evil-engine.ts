@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { once } from '../../../support/once.ts';
 
 /** Sends the invalid response on a connection. */
 export type Play = (socket: Socket) => unknown;

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../../src/platform/clock.ts';
 import { FolderLock } from '../../../../src/store/folder/lock.ts';
+import { once } from '../../../support/once.ts';
 
 let directory: string;
 let lock: FolderLock | undefined;

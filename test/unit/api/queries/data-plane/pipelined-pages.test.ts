@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +9,7 @@ import { ByteBudget } from '../../../../../src/api/server/bounds/byte-budget.ts'
 import { TEST_HEADERS, TEST_TOKEN } from '../../../../support/app.ts';
 import { answerText, responseOf, StubEndpoint } from '../../../results/answers.ts';
 import { engineOf, startGateways, stopGateways, type TestGateway } from '../gateways.ts';
+import { once } from '../../../../support/once.ts';
 
 const MB = 1024 * 1024;
 const CONNECTIONS = 10;

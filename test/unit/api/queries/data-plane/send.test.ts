@@ -1,9 +1,9 @@
-import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { writePage } from '../../../../../src/api/queries/data-plane/send.ts';
 import type { WholePage } from '../../../../../src/results/page.ts';
+import { once } from '../../../../support/once.ts';
 
 const PIECE = Buffer.alloc(1024 * 1024, 'a');
 

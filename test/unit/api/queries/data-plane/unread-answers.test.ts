@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -8,6 +7,7 @@ import type { Engine, KnownTables } from '../../../../../src/pinot/types.ts';
 import type { DataPlaneParts } from '../../../../../src/api/queries/data-plane/parts.ts';
 import { dataPlaneOf, testApp, TEST_HEADERS, TEST_TOKEN } from '../../../../support/app.ts';
 import { FakeEngine } from '../../../../support/fake-engine.ts';
+import { once } from '../../../../support/once.ts';
 
 const MB = 1024 * 1024;
 const CONNECTIONS = 10;

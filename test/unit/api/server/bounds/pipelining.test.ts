@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
-import { once } from 'node:events';
 import { afterEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { clientError } from '../../../../../src/api/server/app-errors.ts';
 import { serveSequentially } from '../../../../../src/api/server/bounds/pipelining.ts';
+import { once } from '../../../../support/once.ts';
 
 let server: Server | undefined;
 afterEach(() => {

@@ -1,5 +1,4 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,6 +10,7 @@ import { systemClock } from '../../../../../src/platform/clock.ts';
 import { Crc32c } from '../../../../../src/results/stores/gcs/crc32c.ts';
 import { GcsObjectClient, type GcsSettings } from '../../../../../src/results/stores/gcs/gcs-client.ts';
 import { WAIT_LIMIT_MS } from '../../../../support/limits.ts';
+import { once } from '../../../../support/once.ts';
 
 // What the client sends for each call, and what it makes of the responses.
 

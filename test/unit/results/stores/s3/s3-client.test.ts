@@ -1,9 +1,9 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { S3ObjectClient, type S3Settings } from '../../../../../src/results/stores/s3/s3-client.ts';
 import { WAIT_LIMIT_MS } from '../../../../support/limits.ts';
+import { once } from '../../../../support/once.ts';
 
 // What the contract of the stores on a real server does not reach: several pages of a listing, and credentials that end.
 

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
@@ -6,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { S3ObjectClient, type S3Settings } from '../../../../../src/results/stores/s3/s3-client.ts';
 import { WAIT_LIMIT_MS } from '../../../../support/limits.ts';
 import { collect } from '../../answers.ts';
+import { once } from '../../../../support/once.ts';
 
 // What the client sends for each call, and what it makes of the responses.
 
