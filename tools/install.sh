@@ -13,7 +13,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/olap-warden
+cache=${XDG_CACHE_HOME:-${HOME:-}/.cache}/olap-warden
 
 node_version=24.21.0
 kubernetes_version=v1.37.1
@@ -26,15 +26,21 @@ pinot_parser_versions='1.0.0 1.2.0 1.4.0 1.5.1'
 only_look=0
 if [ "${1:-}" = --is-built ]; then only_look=1; shift; fi
 
-say() { printf '%s %s\n' "$(date +%H:%M:%S)" "$*" >&2; }
+# What shows progress never decides: a message that cannot be written, to a terminal that is gone, ends no build.
+say() { printf '%s %s\n' "$(date +%H:%M:%S)" "$*" >&2 || true; }
 die() { say "error: $*"; exit 1; }
 need() { command -v "$1" >/dev/null 2>&1 || die "\`$1\` is not installed; $2"; }
 pins() { cat "$@" | sha256sum | cut -c1-12; }
 
+need_cache() {
+  [[ -n ${XDG_CACHE_HOME:-${HOME:-}} && $cache = /* ]] || die "no folder for parts: set HOME, or XDG_CACHE_HOME to an absolute path"
+  mkdir -p "$cache" || die "\`$cache\` cannot be created: set XDG_CACHE_HOME to a folder that you may write to"
+}
+
 # A full disk fails within the programs that build, with messages that do not say where.
 need_space() {
   local free
-  free=$(df -Pm "$cache" | awk 'NR == 2 { print $4 }')
+  free=$(df -Pm "$cache" | awk 'NR == 2 { print $4 }') || free= # what cannot be read is tried
   [ "${free:-1000}" -ge 1000 ] || die "\`$cache\` has $free MB of free space, but parts are built with 1,000 MB or more: free some, or set XDG_CACHE_HOME to a folder on a larger disk"
 }
 
@@ -44,7 +50,7 @@ ensure() {
   if [ "$only_look" = 1 ]; then [ -d "$folder" ]; return; fi
   if [ ! -d "$folder" ]; then
     need flock 'it is part of util-linux; parts are built on Linux only'
-    mkdir -p "$cache"
+    need_cache
     need_space
     exec 9>"$folder.lock"
     flock 9
@@ -66,7 +72,7 @@ ensure() {
 # side install their parts.
 apt() {
   need flock 'it is part of util-linux; parts are built on Linux only'
-  mkdir -p "$cache"
+  need_cache
   (
     flock 8
     export DEBIAN_FRONTEND=noninteractive
@@ -127,7 +133,7 @@ build_kubernetes() {
       *) go_build kubernetes "$1/" "$stamp" "$package" ;;
     esac
   done
-  "$1/kube-apiserver" --version | grep -qx "Kubernetes $kubernetes_version" || die 'kube-apiserver does not report its version'
+  [ "$("$1/kube-apiserver" --version)" = "Kubernetes $kubernetes_version" ] || die 'kube-apiserver does not report its version'
 }
 
 # The version of a pinned module of Kubernetes.
@@ -145,7 +151,7 @@ build_older_kubernetes() {
     go_build "kubernetes/$older_minor" "$1/" "$(kubernetes_stamp "$version")" "$package"
   done
   cp "$newest/etcd" "$1/etcd"
-  "$1/kube-apiserver" --version | grep -qx "Kubernetes $version" || die 'kube-apiserver does not report its version'
+  [ "$("$1/kube-apiserver" --version)" = "Kubernetes $version" ] || die 'kube-apiserver does not report its version'
 }
 
 # The parts of a Kubernetes node in addition to the control plane: see test/support/node.ts.
@@ -212,31 +218,51 @@ build_gcs() { need go 'install Go 1.26 or newer'; say 'building fake-gcs-server'
 # The kind Report of openreports.io, as its project publishes it.
 build_open_reports() {
   need go 'install Go 1.26 or newer'
-  local module
-  module=$(cd "$here/open-reports" && GOFLAGS=-mod=readonly go mod download -json github.com/openreports/reports-api | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
-  cp "$module/config/crd/openreports.io_reports.yaml" "$1/crd.yaml"
+  local module=github.com/openreports/reports-api folder
+  cd "$here/open-reports"
+  export GOFLAGS=-mod=readonly
+  go mod download "$module" # with -json its errors are not messages
+  folder=$(go mod download -json "$module" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+  cp "$folder/config/crd/openreports.io_reports.yaml" "$1/crd.yaml"
 }
+
+# The size of a folder in MB; 0 where it does not exist yet. `du` also fails where a file is renamed meanwhile.
+megabytes() { du -sm "$1" 2>/dev/null | awk '{ size = $1 } END { print size + 0 }' || true; }
 
 # Prints every 5 s how much has been downloaded. Exits with its parent.
 show_growth() { # folder, expected MB
   local before grown
-  before=$(du -sm "$1" 2>/dev/null | cut -f1)
+  before=$(megabytes "$1")
   while sleep 5 9>&- >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
-    grown=$(($(du -sm "$1" 2>/dev/null | cut -f1) - ${before:-0}))
+    grown=$(($(megabytes "$1") - before))
     say "downloaded $grown of about $2 MB ($((grown < $2 ? grown * 100 / $2 : 99)) %)"
   done
 }
 
-# Pinot from Maven Central. The jars are copied into this folder, so that it does not depend on ~/.m2.
+# download FOLDER MB COMMAND…: runs the command, and shows meanwhile how the folder grows. Only the command decides whether this fails.
+download() {
+  local folder=$1 expected=$2 watcher status=0
+  shift 2
+  show_growth "$folder" "$expected" &
+  watcher=$!
+  "$@" || status=$?
+  { kill "$watcher" && wait "$watcher"; } 2>/dev/null || true
+  return "$status"
+}
+
+# Jars from Maven Central. They are copied into the folder of the part, so that it does not depend on ~/.m2.
+maven() { # expected MB, pom.xml, output folder, arguments…
+  local expected=$1 pom=$2 out=$3
+  shift 3
+  download "$cache/maven" "$expected" \
+    mvn -q -B -f "$pom" -Dmaven.repo.local="$cache/maven" "$@" dependency:copy-dependencies -DoutputDirectory="$out"
+}
+
 build_pinot() {
   need java 'install a JDK 17 or newer'
   need mvn 'install Maven 3.8 or newer'
   say "fetching Apache Pinot $pinot_version from Maven Central (230 MB, once)"
-  show_growth "$cache/maven" 230 &
-  local watcher=$! failed=0
-  mvn -q -B -f "$here/pinot/pom.xml" -Dmaven.repo.local="$cache/maven" dependency:copy-dependencies -DoutputDirectory="$1/lib" || failed=1
-  kill "$watcher"
-  [ "$failed" = 0 ] || die 'Maven failed to download Pinot; see its message above'
+  maven 230 "$here/pinot/pom.xml" "$1/lib" || die 'Maven failed to download Pinot; see its message above'
   ls "$1"/lib/pinot-tools-*.jar >/dev/null || die 'Maven downloaded no pinot-tools jar'
 }
 
@@ -247,8 +273,7 @@ build_pinot_parsers() {
   local version
   for version in $pinot_parser_versions; do
     say "fetching the SQL parser of Apache Pinot $version from Maven Central (100 MB, once)"
-    mvn -q -B -f "$here/pinot/parsers/pom.xml" -Dpinot.version="$version" -Dmaven.repo.local="$cache/maven" \
-      dependency:copy-dependencies -DoutputDirectory="$1/$version/lib" || die 'Maven failed to download it; see its message above'
+    maven 100 "$here/pinot/parsers/pom.xml" "$1/$version/lib" -Dpinot.version="$version" || die 'Maven failed to download it; see its message above'
     ls "$1/$version"/lib/pinot-common-*.jar >/dev/null || die "Maven downloaded no pinot-common jar of $version"
   done
 }
