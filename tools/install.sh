@@ -284,7 +284,8 @@ build_pinot_tools() {
   local pinot
   pinot=$("$here/install.sh" pinot)
   say 'compiling the cluster runner'
-  javac -nowarn -Xlint:none -cp "$pinot/lib/*" -d "$1" "$here"/pinot/*.java
+  # A machine without a locale reads source files as ASCII.
+  javac -encoding UTF-8 -nowarn -Xlint:none -cp "$pinot/lib/*" -d "$1" "$here"/pinot/*.java
 }
 
 # The segments of the sample tables, ready to upload.

@@ -26,7 +26,9 @@ export async function measurePinotParser(
   const folder = await mkdtemp(join(tmpdir(), 'olap-warden-parser-'));
   try {
     const source = join(import.meta.dirname, 'PinotParser.java');
-    await promisify(execFile)('javac', ['-nowarn', '-cp', jars, '-d', folder, source], { timeout: COMPILE_LIMIT_MS });
+    await promisify(execFile)('javac', ['-encoding', 'UTF-8', '-nowarn', '-cp', jars, '-d', folder, source], {
+      timeout: COMPILE_LIMIT_MS,
+    });
     const options = ['-Xmx512m', '-XX:+UseSerialGC', '-Dlog4j2.level=OFF', '-cp', `${folder}:${jars}`];
     const child = spawn('java', [...options, 'PinotParser', String(warmup), String(rounds)], {
       stdio: ['pipe', 'pipe', 'ignore'],

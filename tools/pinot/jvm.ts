@@ -36,6 +36,8 @@ export async function javaArguments(options: JvmOptions, signal?: AbortSignal): 
   const classes = await installed('pinot-tools', signal);
   return [
     ...OPENED.map((name) => `--add-opens=java.base/${name}=ALL-UNNAMED`),
+    // A machine without a locale would read and write other texts as ASCII.
+    '-Dfile.encoding=UTF-8',
     // For a fast start and a small footprint.
     '-XX:+UseSerialGC',
     '-XX:TieredStopAtLevel=1',

@@ -72,9 +72,13 @@ describe('the Java clients', () => {
   it('query through the broker address and by JDBC; a forbidden table throws', async () => {
     const classpath = await javaClients();
     const keys = [token.accessKey, token.secretKey];
-    const { stdout } = await run('java', ['-cp', classpath, 'Ask', host, port, ...keys, COUNT, FORBIDDEN], {
-      timeout: WAIT_LIMIT_MS,
-    });
+    const { stdout } = await run(
+      'java',
+      ['-Dfile.encoding=UTF-8', '-cp', classpath, 'Ask', host, port, ...keys, COUNT, FORBIDDEN],
+      {
+        timeout: WAIT_LIMIT_MS,
+      },
+    );
     const lines = stdout.split('\n').filter((line) => /^(?:broker|jdbc)\t/.test(line));
     const [direct, jdbc, directForbidden, jdbcForbidden] = lines.map((line) => line.split('\t')[1]);
     expect([direct, jdbc]).toEqual([String(orders), String(orders)]);

@@ -106,7 +106,7 @@ export async function javaClients(): Promise<string> {
     await run('mvn', [...maven, 'dependency:copy-dependencies', `-DoutputDirectory=${join(part, 'lib')}`], {
       timeout: INSTALL_LIMIT_MS,
     });
-    await run('javac', ['-cp', join(part, 'lib/*'), '-d', part, join(HERE, 'java/Ask.java')], {
+    await run('javac', ['-encoding', 'UTF-8', '-cp', join(part, 'lib/*'), '-d', part, join(HERE, 'java/Ask.java')], {
       timeout: WAIT_LIMIT_MS,
     });
   });

@@ -1,12 +1,10 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { promisify } from 'node:util';
 import { installed } from '../../../tools/pinot/jvm.ts';
-
-const run = promisify(execFile);
+import { execute } from '../../support/execute.ts';
 
 /** A program of `oracle/` with the classes of one version of Pinot. */
 export interface Program {
@@ -25,7 +23,7 @@ export async function startPrograms(name: 'Oracle' | 'Planner'): Promise<Program
   const [own, others] = [await installed('pinot'), await installed('pinot-parsers')];
   const folder = await mkdtemp(join(tmpdir(), 'olap-warden-oracle-'));
   const source = join(import.meta.dirname, `oracle/${name}.java`);
-  await run('javac', ['-nowarn', '-cp', join(own, 'lib/*'), '-d', folder, source], { timeout: 120_000 });
+  await execute('javac', ['-encoding', 'UTF-8', '-nowarn', '-cp', join(own, 'lib/*'), '-d', folder, source]);
   // A validator throws for every second text: traces of its stack take most of the time.
   const settings = [
     '-Xmx512m',
@@ -47,7 +45,7 @@ export async function startPrograms(name: 'Oracle' | 'Planner'): Promise<Program
 
 /** What a program prints without input. */
 export async function output(program: readonly string[]): Promise<string> {
-  return (await run('java', [...program], { timeout: 60_000 })).stdout;
+  return (await execute('java', program)).stdout;
 }
 
 /** Longest time until the next line of a program: the start of Java on a busy machine, or one text. */
