@@ -1,13 +1,14 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OutputSearch } from './credential-search.ts';
 import { within } from './until.ts';
 
-/** Compiled modules, with which Node starts the product in half the time. Shared by all tests and kept between runs. */
-export const COMPILED_MODULES = join(tmpdir(), 'olap-warden-test-compiled');
+/** Compiled modules, with which Node starts the product in half the time. Shared by all tests of a user and kept between runs. */
+export const COMPILED_MODULES = join(tmpdir(), `olap-warden-test-compiled-${process.getuid?.()}`);
 
 /** A program that a test runs, with its output. It is the leader of a new process group. */
 export class Program {
@@ -16,10 +17,17 @@ export class Program {
   readonly #exited: Promise<number>;
   #output = '';
 
-  constructor(file: string, args: readonly string[], options: { cwd: string; env: NodeJS.ProcessEnv }) {
+  /** @param options.typed whether `type()` is used; its standard input is empty otherwise */
+  constructor(
+    file: string,
+    args: readonly string[],
+    options: { cwd: string; env: NodeJS.ProcessEnv; typed?: boolean },
+  ) {
+    const { cwd, typed = false } = options;
     const env = { NODE_COMPILE_CACHE: COMPILED_MODULES, ...options.env };
     this.#name = [basename(file), ...args.slice(0, 2)].join(' ');
-    this.#child = spawn(file, args, { ...options, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    this.#child = spawn(file, args, { cwd, env, stdio: [typed ? 'pipe' : 'ignore', 'pipe', 'pipe'], detached: true });
+    this.#child.stdin?.on('error', () => undefined); // it may have ended; its exit code is used
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       const search = new OutputSearch(`output of ${this.#name}`);
       stream?.setEncoding('utf8').on('data', (text: string) => {
@@ -62,6 +70,11 @@ export class Program {
     }
   }
 
+  /** Writes to its standard input. */
+  type(text: string): void {
+    this.#child.stdin?.write(text);
+  }
+
   /** Sends a signal to the whole group, as Ctrl-C in a terminal does. Does nothing when it has ended. */
   signalGroup(signal: NodeJS.Signals): void {
     try {
@@ -70,4 +83,19 @@ export class Program {
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
   }
+}
+
+/**
+ * The processes of this machine with a variable in their environment, which their children inherit.
+ * @param variable such as `HOME=/home/ada`
+ */
+export async function processesWith(variable: string): Promise<{ readonly pid: number; readonly line: string }[]> {
+  // A process may end meanwhile, and those of other users cannot be read.
+  const read = (pid: string, name: string) => readFile(`/proc/${pid}/${name}`, 'utf8').catch(() => '');
+  const found: { pid: number; line: string }[] = [];
+  for (const pid of await readdir('/proc')) {
+    if (!/^\d+$/.test(pid) || !(await read(pid, 'environ')).split('\0').includes(variable)) continue;
+    found.push({ pid: Number(pid), line: (await read(pid, 'cmdline')).replaceAll('\0', ' ') });
+  }
+  return found;
 }

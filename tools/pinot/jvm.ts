@@ -1,22 +1,39 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { text } from 'node:stream/consumers';
 
 const tools = join(import.meta.dirname, '..');
 
 /**
  * The cache folder of a part of `tools/install.sh`. Installs the part if it is missing, with progress on stderr.
+ * @param signal ends the installer and what it runs
  * @throws {Error} when the part cannot be installed; the installer has printed why
  */
 export async function installed(part: string, signal?: AbortSignal): Promise<string> {
-  const child = promisify(execFile)(join(tools, 'install.sh'), [part], signal ? { signal } : {});
-  child.child.stderr?.pipe(process.stderr, { end: false });
+  signal?.throwIfAborted();
+  // With a signal in a group of its own, which can be ended as a whole: without the installer, Maven would go on.
+  const detached = signal !== undefined;
+  const child = spawn(join(tools, 'install.sh'), [part], { stdio: ['ignore', 'pipe', 'pipe'], detached });
+  child.stderr.pipe(process.stderr, { end: false });
+  const end = (): void => endGroup(child.pid);
+  signal?.addEventListener('abort', end);
   try {
-    return (await child).stdout.trim();
+    const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'close') as Promise<[number | null]>]);
+    if (code === 0) return output.trim();
+  } finally {
+    signal?.removeEventListener('abort', end);
+  }
+  signal?.throwIfAborted();
+  // Its own message would repeat everything that the installer has printed.
+  throw new Error(`the part \`${part}\` could not be installed: see the messages above`);
+}
+
+function endGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGTERM');
   } catch (error) {
-    if (signal?.aborted) throw error;
-    // Its own message would repeat everything that the installer has printed.
-    throw new Error(`the part \`${part}\` could not be installed: see the messages above`, { cause: error });
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
 
