@@ -8,6 +8,8 @@ import java.net.HttpURLConnection;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.net.URL;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -92,7 +94,7 @@ public final class Cluster {
       }
     } catch (Throwable error) {
       error.printStackTrace();
-      answers.println(JSON.writeValueAsString(Map.of("event", "failed", "command", "start", "error", String.valueOf(error.getMessage()))));
+      answers.println(JSON.writeValueAsString(Map.of("event", "failed", "command", "start", "error", reason(error))));
       answers.flush();
       Runtime.getRuntime().halt(1);
     }
@@ -162,7 +164,7 @@ public final class Cluster {
       print(value == null ? Map.of("event", "done", "command", command) : Map.of("event", "done", "command", command, "value", value));
     } catch (Exception error) {
       error.printStackTrace();
-      print(Map.of("event", "failed", "command", command, "error", String.valueOf(error.getMessage())));
+      print(Map.of("event", "failed", "command", command, "error", reason(error)));
     }
   }
 
@@ -245,6 +247,22 @@ public final class Cluster {
     ServerCnxnFactory.createFactory(new InetSocketAddress(HOST, ports.get("zookeeper")), 500).startup(server);
   }
 
+  /** The message of an error and of its causes, which say what was wrong. */
+  private static String reason(Throwable error) {
+    String message = String.valueOf(error.getMessage());
+    Throwable cause = error.getCause();
+    return cause == null || message.contains(String.valueOf(cause.getMessage())) ? message : message + ": " + reason(cause);
+  }
+
+  /** Pinot reads its data folder as a URI: a path with a blank is none. */
+  private static String fileUri(Path path) {
+    try {
+      return new URI("file", null, path.toString(), null).toString();
+    } catch (URISyntaxException error) {
+      throw new IllegalArgumentException("no URI for the folder " + path, error);
+    }
+  }
+
   private Map<String, Object> controllerProperties(String name) {
     Map<String, Object> properties = new HashMap<>();
     properties.put("controller.helix.cluster.name", NAME);
@@ -254,7 +272,7 @@ public final class Cluster {
     properties.put("controller.access.protocols", "http");
     properties.put("controller.access.protocols.http.host", HOST);
     properties.put("controller.access.protocols.http.port", ports.get(name).toString());
-    properties.put("controller.data.dir", directory.resolve(name).toString());
+    properties.put("controller.data.dir", fileUri(directory.resolve(name)));
     properties.put("controller.local.temp.dir", directory.resolve(name + "-temp").toString());
     properties.putAll(extra.getOrDefault("controller", Map.of()));
     return properties;
