@@ -125,5 +125,7 @@ export async function makeRootFileSystem(folder: string, architecture: Architect
   }
   await put(join(root, 'web/dist'), join(app, 'web/dist'));
   await put(join(root, 'docs/checks'), join(app, 'docs/checks'));
+  // Its user is another one, whatever the umask of this machine is.
+  await run('chmod', ['-R', 'u=rwX,go=rX', folder]);
   await run('chmod', ['1777', join(folder, 'tmp')]);
 }

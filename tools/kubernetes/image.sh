@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # image.sh FOLDER OUT.tar NAME:TAG COMMAND… — packs a folder as the root file system of an OCI image archive, without any container tool.
-# COMMAND is the image's entry point, which runs as nobody. Times and owners are fixed and names sorted, so that the same files give the same digest.
+# COMMAND is the image's entry point, which runs as nobody. Times, owners and modes are fixed and names sorted, so that the same files give the same digest.
 set -euo pipefail
 
 folder=$(realpath "$1") out=$(realpath -m "$2") name=$3
@@ -11,7 +11,8 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/image/blobs/sha256"
 cd "$work/image"
 
-fixed_tar() { tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --format=gnu "$@"; }
+# Every user of the image may read its files, whatever the umask of this machine is.
+fixed_tar() { tar --sort=name --mtime=@0 --owner=0 --group=0 --mode=u=rwX,go=rX --numeric-owner --format=gnu "$@"; }
 # add_blob FILE MEDIA_TYPE: moves the file among the blobs and prints its descriptor, without the closing brace.
 add_blob() {
   local digest
