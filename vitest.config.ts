@@ -1,16 +1,22 @@
+import { join } from 'node:path';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { TEST_LIMIT_MS, WAIT_LIMIT_MS } from './test/support/limits.ts';
 import { parallelFiles } from './test/support/parallel-files.ts';
+
+const HOME = 'test/support/own-home.ts';
 
 // Three projects: `unit` needs Node alone and takes one to three minutes; `integration` starts the real parts (kube-apiserver,
 // etcd, Pinot, object stores); `e2e` runs whole programs. `unit` runs first, the others together.
 const parts = {
   setupFiles: ['test/support/bounded-fetch.ts', 'test/support/property-seed.ts', 'test/support/watch-responses.ts'],
-  globalSetup: ['test/support/global-setup.ts'],
+  globalSetup: [HOME, 'test/support/global-setup.ts'],
   // Each file that runs has its own parts.
   maxWorkers: parallelFiles(),
   sequence: { groupOrder: 1 },
 };
+
+// Vitest writes the token of its API there; by default to the home of the user.
+process.env['XDG_DATA_HOME'] = join(import.meta.dirname, 'node_modules/.cache');
 
 const limits = {
   testTimeout: TEST_LIMIT_MS,
@@ -26,6 +32,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          globalSetup: HOME,
           setupFiles: ['test/support/bounded-fetch.ts', 'test/support/property-seed.ts'],
           include: [
             'test/unit/**/*.test.ts',

@@ -14,6 +14,8 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${XDG_CACHE_HOME:-${HOME:-}/.cache}/olap-warden
+# A part may contain its own path, which a link must not be a part of.
+[ ! -L "$cache" ] || cache=$(readlink -f "$cache")
 
 node_version=24.21.0
 kubernetes_version=v1.37.1

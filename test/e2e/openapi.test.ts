@@ -1,7 +1,7 @@
 import { access, mkdir } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cacheFolder } from '../../tools/cache-folder.ts';
 import { named, obstacle } from '../support/documents/obstacle.ts';
 import { sharedPinot } from '../support/pinot.ts';
 import { Program } from '../support/processes.ts';
@@ -11,11 +11,7 @@ import { TEST_LIMIT_MS, WAIT_LIMIT_MS } from '../support/limits.ts';
 import { execute } from '../support/execute.ts';
 
 const VERSION = '4.32.5';
-const CACHE = join(
-  process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'),
-  'olap-warden',
-  `schemathesis-${VERSION}`,
-);
+const CACHE = join(cacheFolder(), `schemathesis-${VERSION}`);
 /** Its phases take minutes on a busy machine. */
 const RUN_LIMIT_MS = TEST_LIMIT_MS - WAIT_LIMIT_MS;
 

@@ -1,3 +1,7 @@
+import { rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import {
   chromium,
   type Browser,
@@ -25,8 +29,16 @@ const FLAGS = [
 /** A headless Chromium that has shown a page; close it. @throws {Error} with the reason if it does not work */
 export async function startBrowser(): Promise<Browser> {
   const program = await installed('browser');
-  const launched = chromium.launch({ executablePath: program, args: FLAGS, timeout: WAIT_LIMIT_MS });
-  const browser = await launched.catch((error: unknown) => Promise.reject(unusable(program, error)));
+  // It writes settings and reports of crashes to the home.
+  const home = await mkdtemp(join(tmpdir(), 'olap-warden-browser-'));
+  const removeHome = (): void => rmSync(home, { recursive: true, force: true, maxRetries: 3 });
+  const env = { ...process.env, HOME: home };
+  const launched = chromium.launch({ executablePath: program, args: FLAGS, env, timeout: WAIT_LIMIT_MS });
+  const browser = await launched.catch((error: unknown) => {
+    removeHome();
+    throw unusable(program, error);
+  });
+  browser.once('disconnected', removeHome);
   try {
     await tryBrowser(program, async (url, expression) => {
       const page = await browser.newPage();

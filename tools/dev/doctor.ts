@@ -3,10 +3,10 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { homedir, totalmem } from 'node:os';
-import { join } from 'node:path';
+import { totalmem } from 'node:os';
 import { promisify } from 'node:util';
 import { canHoldNode } from '../../test/support/node/machine.ts';
+import { cacheFolder } from '../cache-folder.ts';
 import { diagnose, report } from './doctor-checks.ts';
 
 const TIMEOUT_MS = 20_000;
@@ -33,7 +33,7 @@ async function isFree(port: number): Promise<boolean> {
 }
 
 async function freeDiskGb(): Promise<number> {
-  const folder = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'olap-warden');
+  const folder = cacheFolder();
   await mkdir(folder, { recursive: true });
   const { bavail, bsize } = await statfs(folder);
   return (bavail * bsize) / 1e9;

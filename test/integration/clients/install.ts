@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { access, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { cacheFolder } from '../../../tools/cache-folder.ts';
 import { obstacle } from '../../support/documents/obstacle.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 import { execute } from '../../support/execute.ts';
 
 export const run = execute;
 
-const CACHE = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'olap-warden');
+const CACHE = cacheFolder();
 const HERE = import.meta.dirname;
 
 const PINOTDB = '9.2.2';

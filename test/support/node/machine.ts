@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs';
-import { homedir, totalmem } from 'node:os';
+import { totalmem } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { cacheFolder } from '../../../tools/cache-folder.ts';
 import { WAIT_LIMIT_MS } from '../limits.ts';
 
 const MIN_MEMORY_GB = 6;
@@ -60,7 +61,7 @@ function missingCommands(): string | undefined {
 
 /** Whether `tools/install.sh` has built parts before; when their pins have changed since, it says itself that it needs Go. */
 function isBuilt(): boolean {
-  const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'olap-warden');
+  const cache = cacheFolder();
   return (
     existsSync(cache) &&
     readdirSync(cache).some((name) => name.startsWith('node-parts-') && !/\.(part|lock)$/.test(name))

@@ -5,7 +5,7 @@
 set -euo pipefail
 directory=$1
 address=10.89.0.2
-export KUBECONFIG=$directory/node-admin.kubeconfig
+export KUBECONFIG=$directory/node-admin.kubeconfig KUBECACHEDIR=$directory/kubectl-cache
 
 hostname node-1
 
@@ -18,8 +18,9 @@ mount_file_systems() {
   mount -t sysfs sysfs /sys
   mount -t tmpfs tmpfs /sys/fs/cgroup
   while read -r target options; do
+    # A hierarchy with other controllers only, such as rdma, is not needed.
+    options=$(tr , '\n' <<<"$options" | grep -Ex 'cpu|cpuacct|cpuset|memory|devices|freezer|blkio|pids|hugetlb|net_cls|net_prio|perf_event|name=.*' | paste -sd,) || continue
     mkdir -p "$target"
-    options=$(tr , '\n' <<<"$options" | grep -Ex 'cpu|cpuacct|cpuset|memory|devices|freezer|blkio|pids|hugetlb|net_cls|net_prio|perf_event|name=.*' | paste -sd,)
     case $options in name=*) options=none,$options ;; esac
     mount -t cgroup -o "$options" cgroup "$target"
   done <<<"$hierarchies"

@@ -22,7 +22,7 @@ const CLAUSES: readonly string[] = [
 
 /** A text with one to three changes, so that clauses stand at unusual positions and names mean something else. */
 export function changed(random: Random, text: string): string {
-  let tokens = text.match(TOKENS) ?? [];
+  let tokens: readonly string[] = text.match(TOKENS) ?? [];
   for (let count = random.pick([1, 1, 2, 3]); count > 0; count--) tokens = change(random, tokens);
   return tokens.join('');
 }
