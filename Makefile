@@ -33,12 +33,12 @@ doctor: ## check the requirements of `make run` and `make test` on this machine
 	@$(NODE) && exec node tools/dev/doctor.ts
 
 ##@ Test
-.PHONY: test test-unit test-integration test-e2e
+.PHONY: test test-unit test-integration test-e2e test-new-machine
 test: deps ## lint, verify and all tests, on real parts
 	@$(NODE) && exec node tools/dev/test.ts
 
-test-unit: deps ## the tests that require only Node (one to three minutes)
-	@$(NODE) $(BIN)/vitest run --project unit
+test-unit: deps ## the tests that require only Node (one to three minutes; ONLY=path)
+	@$(NODE) $(BIN)/vitest run --project unit $(ONLY)
 
 test-integration: deps ## the tests with a real kube-apiserver, Pinot and object stores (ONLY=path; builds only their parts; KUBERNETES=1.36; TEST_CONTROLLER=URL)
 	@$(NODE) && node tools/dev/parts.ts --for integration $(ONLY)
@@ -48,6 +48,9 @@ test-integration: deps ## the tests with a real kube-apiserver, Pinot and object
 test-e2e: deps web ## the tests of whole programs (ONLY=path; builds only their parts)
 	@$(NODE) && node tools/dev/parts.ts --for e2e $(ONLY)
 	@$(NODE) $(BIN)/vitest run --project e2e $(ONLY)
+
+test-new-machine: deps ## make run and make test-unit in a clone of the last commit, with an empty home and empty caches (three to five minutes)
+	@$(NODE) $(BIN)/vitest run --project new-machine
 
 .PHONY: fuzz-sql
 TEXTS ?= 120000

@@ -5,8 +5,8 @@ import { parallelFiles } from './test/support/parallel-files.ts';
 
 const HOME = 'test/support/own-home.ts';
 
-// Three projects: `unit` needs Node alone and takes one to three minutes; `integration` starts the real parts (kube-apiserver,
-// etcd, Pinot, object stores); `e2e` runs whole programs. `unit` runs first, the others together.
+// `unit` needs Node alone and takes one to three minutes; `integration` starts the real parts (kube-apiserver, etcd, Pinot, object
+// stores); `e2e` runs whole programs. `unit` runs first, these two together. `new-machine` has no part: it begins with empty caches.
 const parts = {
   setupFiles: ['test/support/bounded-fetch.ts', 'test/support/property-seed.ts', 'test/support/watch-responses.ts'],
   globalSetup: [HOME, 'test/support/global-setup.ts'],
@@ -73,6 +73,7 @@ export default defineConfig({
           ...limits,
         },
       },
+      { test: { name: 'new-machine', include: ['test/new-machine/**/*.test.ts'], ...limits } },
     ],
   },
 });

@@ -73,6 +73,8 @@ async function all(folder: string): Promise<Count> {
   );
   await exec(process.execPath, ['tools/dev/parts.ts', '--plan']);
   const parts = step('build the real parts', process.execPath, ['tools/dev/parts.ts', '--no-plan']);
+  // Most of its time it downloads or waits for one program.
+  const newMachine = vitest(folder, ['new-machine']);
   const quick = [
     await step('lint: rules', join(bin, 'oxlint'), ['--type-aware', '--deny-warnings']),
     await step('lint: types', join(bin, 'tsc'), ['--noEmit']),
@@ -83,7 +85,7 @@ async function all(folder: string): Promise<Count> {
     await vitest(folder, ['unit']),
   ];
   const installed = await parts;
-  quick.push(installed);
+  quick.push(installed, await newMachine);
   // The other tests need the parts.
   if (installed.failed > 0) return add(quick);
   const chart = await step('lint: the chart', process.execPath, ['tools/helm/lint.ts']);
