@@ -48,7 +48,7 @@ function change(random: Random, tokens: readonly string[]): string[] {
 /** All or one of the uses of a name get another name, or one of its other notations. */
 function renamed(random: Random, tokens: readonly string[]): string[] {
   const bare = (token: string): string => token.replaceAll('"', '');
-  const names = tokens.filter((token) => TABLES.includes(bare(token).toLowerCase()) || /^"/.test(token));
+  const names = tokens.filter((token) => TABLES.includes(bare(token).toLowerCase()) || token.startsWith('"'));
   if (names.length === 0) return [...tokens];
   const [from, to] = [random.pick(names), random.pick(TABLES)];
   const written = random.pick([

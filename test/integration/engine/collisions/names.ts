@@ -47,8 +47,8 @@ export class Names {
 
   /** A name for a CTE or an alias. @param list others of the same list */
   fresh(list: readonly string[]): string {
-    const taken = list.map((name) => name.toLowerCase());
-    const free = [TABLES, OTHERS].map((names) => names.filter((name) => !taken.includes(name.toLowerCase())));
+    const taken = new Set(list.map((name) => name.toLowerCase()));
+    const free = [TABLES, OTHERS].map((names) => names.filter((name) => !taken.has(name.toLowerCase())));
     return this.#random.pick((this.#random.chance(85) ? free[0] : free[1]) as string[]);
   }
 
