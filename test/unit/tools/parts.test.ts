@@ -50,6 +50,7 @@ describe('parts of tests', () => {
     ['test/integration/monitoring/alertmanager.test.ts', ['alertmanager']],
     ['test/contract/result-store.integration.test.ts', ['s3', 'gcs']],
     ['test/integration/engine/parser.test.ts', ['pinot-parsers', 'pinot']],
+    ['test/integration/engine/planner.test.ts', ['pinot-parsers', 'pinot']],
     ['test/integration/clients/clients.test.ts', ['pinot', 'pinot-tools', 'sample']],
     ['test/e2e/make-run.test.ts', ['pinot', 'pinot-tools', 'sample']],
     ['test/e2e/dashboard-roles.test.ts', ['browser']],
