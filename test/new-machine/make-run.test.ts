@@ -1,5 +1,4 @@
 import { createServer } from 'node:net';
-import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,6 +6,7 @@ import { freePorts } from '../support/kubernetes/processes.ts';
 import { TEST_LIMIT_MS } from '../support/limits.ts';
 import { NewMachine } from '../support/new-machine.ts';
 import type { Program } from '../support/processes.ts';
+import { once } from '../support/once.ts';
 
 // What a newcomer does first: the last commit, cloned onto a machine that never ran it. Every other test runs with the caches of a run before it.
 

@@ -1,15 +1,14 @@
-import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { runCommand } from './node/command.ts';
 import { processesWith, Program } from './processes.ts';
 import { until } from './until.ts';
+import { execute as run } from './execute.ts';
+import { TEST_LIMIT_MS } from './limits.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const run = promisify(execFile);
 
 /** `nobody`, who owns no file of this machine. */
 const NOBODY = 65_534;
@@ -64,7 +63,7 @@ export class NewMachine {
 
   /** Copies paths of another machine's home, such as the parts, so that they are not downloaded again. */
   async copyHome(from: NewMachine, paths: readonly string[]): Promise<void> {
-    await run('cp', ['-r', '--parents', ...paths, this.home], { cwd: from.home });
+    await run('cp', ['-r', '--parents', ...paths, this.home], { cwd: from.home, timeout: TEST_LIMIT_MS });
     await this.#own();
   }
 

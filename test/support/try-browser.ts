@@ -41,5 +41,7 @@ export function unusable(program: string, cause: unknown): Error {
   const advice =
     'as root on Debian `tools/install.sh browser` and `tools/install.sh firefox` install those that the tests are developed with; ' +
     'CHROMIUM and FIREFOX name others';
-  return new Error(`the browser \`${program}\` does not work: ${(cause as Error).message}\n${advice}`, { cause });
+  // Playwright adds all flags and its log; they remain in the cause.
+  const [reason] = (cause as Error).message.split('\n');
+  return new Error(`the browser \`${program}\` does not work: ${reason}\n${advice}`, { cause });
 }

@@ -131,7 +131,7 @@ function browser(name: string, part: string, files: readonly string[]): Check {
       if (version !== undefined) return { name, state: 'ok', found: version.trim() };
     }
     const variable = name.toUpperCase();
-    const advice = `run \`tools/install.sh ${part}\` as root on Debian or Ubuntu, or set ${variable}; required by the dashboard tests`;
+    const advice = `run \`tools/install.sh ${part}\` as root on Debian, or set ${variable}; required by the dashboard tests`;
     return { name, state: 'missing', found: 'not installed', advice };
   };
 }

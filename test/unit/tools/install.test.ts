@@ -1,12 +1,11 @@
-import { execFile } from 'node:child_process';
 import { cpSync, existsSync, globSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PARTS } from '../../../tools/dev/part-list.ts';
 import { ROOT } from '../../support/documents/pages.ts';
+import { execute } from '../../support/execute.ts';
 
 // Every part of tools/install.sh on a new machine: an empty cache in a path with a blank, a strict umask, no terminal, and a PATH with nothing else.
 
@@ -44,7 +43,7 @@ async function machine(name: string): Promise<(arguments_: string, env?: Record<
   return async (arguments_, env = {}) => {
     const command = `umask 077; exec '${join(folder, 'tools/install.sh')}' ${arguments_}`;
     const options = { env: { ...base, ...env }, cwd: folder };
-    return promisify(execFile)('bash', ['-c', command], options).then(
+    return execute('bash', ['-c', command], options).then(
       ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
       (error: Result) => error,
     );
@@ -66,7 +65,7 @@ beforeAll(async () => {
   }
   await mkdir(join(folder, 'bin'));
   for (const name of TOOLS) await symlink(join(ROOT, 'test/support/build-tool.sh'), join(folder, 'bin', name));
-  const { stdout } = await promisify(execFile)('sh', ['-c', `for name in ${BASICS}; do command -v $name; done`]);
+  const { stdout } = await execute('sh', ['-c', `for name in ${BASICS}; do command -v $name; done`]);
   for (const path of stdout
     .trim()
     .split('\n')
@@ -79,8 +78,8 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 describe('on a new machine, tools/install.sh', () => {
   it('is tested for every part', () => {
     const parts = Object.keys(BUILT_WITH).filter((part) => !part.includes(' '));
-    // The browser is a package that is installed, and no folder.
-    expect([...parts, 'browser'].toSorted()).toEqual(Object.keys(PARTS).toSorted());
+    // The browsers are packages that are installed, and no folders.
+    expect([...parts, 'browser', 'firefox'].toSorted()).toEqual(Object.keys(PARTS).toSorted());
   });
 
   it.concurrent.for(Object.entries(BUILT_WITH))(

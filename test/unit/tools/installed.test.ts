@@ -1,11 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { processesWith } from '../../support/processes.ts';
 import { until } from '../../support/until.ts';
+import { once } from '../../support/once.ts';
 
 const STUB = resolve(import.meta.dirname, '../../support/build-tool.sh');
 const JVM = join(resolve(import.meta.dirname, '../../..'), 'tools/pinot/jvm.ts');
