@@ -17,3 +17,20 @@ export function withoutCredentials(text: string): string {
     .replace(SESSION, '[redacted]')
     .replace(JSON_WEB_TOKEN, '[redacted]');
 }
+
+/** How a credential begins. */
+const BEGIN = /svc-|adm-|v1:|eyJ/;
+const PART_OF_CREDENTIAL = /[\w.:-]/;
+
+/**
+ * The first characters of the text without the credentials in it, followed by the number of characters left out. A credential that the limit cuts
+ * is left out as a whole, because its beginning would not be recognized. Linear in the limit.
+ */
+export function redactedStart(text: string, limit: number): string {
+  if (text.length <= limit) return withoutCredentials(text);
+  let word = limit;
+  while (word > 0 && PART_OF_CREDENTIAL.test(text[word - 1] ?? '')) word--;
+  const credential = text.slice(word, limit).search(BEGIN);
+  const end = credential < 0 ? limit : word + credential;
+  return `${withoutCredentials(text.slice(0, end))}[${text.length - end} more characters]`;
+}
