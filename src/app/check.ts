@@ -1,3 +1,4 @@
+import { errorMessage } from '../platform/plain-error.ts';
 import { REPORT_NAME } from '../resources/cluster-health-report.ts';
 import type { Severity } from '../resources/health-finding.ts';
 import type { Mute } from '../resources/health-mute.ts';
@@ -74,7 +75,7 @@ export async function check(request: CheckRequest, context: CheckContext): Promi
     );
     return failed ? CHECK_EXIT.fail : CHECK_EXIT.pass;
   } catch (error) {
-    context.stderr(`error: ${(error as Error).message}\n`);
+    context.stderr(`error: ${errorMessage(error)}\n`);
     return CHECK_EXIT.error;
   }
 }

@@ -1,3 +1,4 @@
+import { errorMessage } from '../platform/plain-error.ts';
 import { migrateStorage, SETTLE_MS, storedVersions } from '../kubernetes/storage-migration.ts';
 import { KubernetesTransport } from '../kubernetes/transport.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -64,5 +65,5 @@ async function migrateKinds(
 
 function messageOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return 'error: interrupted; start the command again\n';
-  return `error: ${error instanceof Error ? error.message : String(error)}\n`;
+  return `error: ${errorMessage(error)}\n`;
 }

@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { parseDocument } from 'yaml';
+import { errorMessage } from '../platform/plain-error.ts';
 import { CATALOGUE, findCheck, originOf } from '../health/catalogue.ts';
 import { muteProblems } from '../health/mutes.ts';
 import { resolveSettings, thresholdProblem, unknownCheck, type CheckSettings } from '../health/settings.ts';
@@ -55,7 +56,7 @@ export async function checkSettings(
 async function readSpec(path: string, now: number): Promise<ClusterHealthReportSpec> {
   const inFile = (message: string) => new Error(`invalid \`--config ${path}\`: ${message}`);
   const { size } = await stat(path).catch((error: unknown) => {
-    throw inFile((error as Error).message);
+    throw inFile(errorMessage(error));
   });
   if (size > MAX_CONFIG_BYTES) throw inFile(`it has ${size} bytes; at most ${MAX_CONFIG_BYTES} are read`);
   const document = parseDocument(await readFile(path, 'utf8'), { schema: 'core' });

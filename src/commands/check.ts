@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { errorMessage } from '../platform/plain-error.ts';
 import { check, CHECK_EXIT, CHECK_FORMATS, type CheckContext, type CheckRequest } from '../app/check.ts';
 import { CATALOGUE } from '../health/catalogue.ts';
 import { PREBUILT_SNAPSHOT_PROPERTY } from '../health/check.ts';
@@ -46,7 +47,7 @@ export async function runCheck(context: CheckContext): Promise<number> {
   } catch (error) {
     // Not the whole help, which would move the error off the screen.
     const [usage] = CHECK_USAGE.split('\n');
-    context.stderr(`error: ${(error as Error).message}\n\n${usage}\n\`olap-warden check --help\` lists all options.\n`);
+    context.stderr(`error: ${errorMessage(error)}\n\n${usage}\n\`olap-warden check --help\` lists all options.\n`);
     return CHECK_EXIT.error;
   }
   if (request !== 'help' && request !== 'list') return check(request, context);

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { errorMessage } from '../platform/plain-error.ts';
 import { EXIT } from '../app/context.ts';
 import { runMigration, type MigrationContext, type MigrationRequest } from '../app/migrate-storage.ts';
 
@@ -24,7 +25,7 @@ export async function runMigrateStorage(context: MigrationContext): Promise<numb
   try {
     request = parseMigration(context.args);
   } catch (error) {
-    context.stderr(`error: ${(error as Error).message}\n\n${MIGRATION_USAGE}`);
+    context.stderr(`error: ${errorMessage(error)}\n\n${MIGRATION_USAGE}`);
     return EXIT.usage;
   }
   if (request !== 'help') return runMigration(request, context);

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { asError, errorMessage, plainError } from '../platform/plain-error.ts';
 import { SettingsError } from '../config/keys.ts';
 import { systemClock } from '../platform/clock.ts';
 import { endSignals } from '../platform/lifecycle.ts';
@@ -114,13 +115,14 @@ function interruptible(command: (context: CheckContext) => Promise<number>): Com
 }
 
 /** Prints one line for each problem that the user can fix, and the stack of any other error. */
-function report(error: unknown, { stderr }: CommandContext): number {
+function report(thrown: unknown, { stderr }: Pick<CommandContext, 'stderr'>): number {
+  const error = asError(thrown);
   if (error instanceof SettingsError) {
     for (const problem of error.problems) stderr(`${problem}\n`);
     return EXIT.usage;
   }
   if (error instanceof ListenError || error instanceof StoreError || error instanceof UnusableStoreError)
     stderr(`${error.message}\n`);
-  else stderr(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  else stderr(`${plainError(error).stack ?? errorMessage(error)}\n`);
   return EXIT.failed;
 }

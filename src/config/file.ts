@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { type Document, parseDocument } from 'yaml';
+import { errorCode, errorMessage } from '../platform/plain-error.ts';
 import { SettingsError, type Written } from './keys.ts';
 
 /** A larger file is not a configuration file. */
@@ -14,7 +15,7 @@ export async function readConfigFile(path: string): Promise<Written[]> {
   try {
     content = await readFile(path, 'utf8');
   } catch (error) {
-    const why = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'it does not exist' : (error as Error).message;
+    const why = errorCode(error) === 'ENOENT' ? 'it does not exist' : errorMessage(error);
     throw new SettingsError([`cannot read the configuration file \`${path}\`: ${why}`]);
   }
   if (Buffer.byteLength(content) > MAX_BYTES)

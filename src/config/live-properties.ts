@@ -1,3 +1,4 @@
+import { errorMessage } from '../platform/plain-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { runPeriodically } from '../platform/periodic.ts';
 import { readConfigFile } from './file.ts';
@@ -63,7 +64,7 @@ export class LiveProperties {
   start(): void {
     const { file, clock, intervalMs = INTERVAL_MS } = this.#options;
     if (file === undefined) return;
-    const onError = (error: unknown): void => this.#reject(new SettingsError([String(error)]));
+    const onError = (error: unknown): void => this.#reject(new SettingsError([errorMessage(error)]));
     this.#stop ??= runPeriodically(() => this.#refresh(file), { clock, intervalMs, onError });
   }
 
@@ -76,7 +77,7 @@ export class LiveProperties {
     try {
       written = await readConfigFile(file);
     } catch (error) {
-      this.#reject(error instanceof SettingsError ? error : new SettingsError([String(error)]));
+      this.#reject(error instanceof SettingsError ? error : new SettingsError([errorMessage(error)]));
       return;
     }
     const content = JSON.stringify(written);

@@ -1,3 +1,4 @@
+import { asError, errorMessage, isError } from '../platform/plain-error.ts';
 import { StoreError, type StoreErrorCode } from '../store/resource-store.ts';
 
 /** One field that the API server rejected; `metav1.StatusCause`. */
@@ -127,11 +128,9 @@ function isStatus(body: unknown): body is ApiStatus {
 }
 
 function rootMessage(error: unknown): string {
-  let innermost = error;
-  for (let depth = 0; depth < 5 && innermost instanceof Error && innermost.cause instanceof Error; depth++)
-    innermost = innermost.cause;
-  if (!(innermost instanceof Error)) return String(innermost);
+  let innermost = asError(error);
+  for (let depth = 0; depth < 5 && isError(innermost.cause); depth++) innermost = asError(innermost.cause);
   // A connection attempt to several addresses fails with an AggregateError without a message.
   if (innermost instanceof AggregateError && innermost.message === '') return rootMessage(innermost.errors[0]);
-  return innermost.message;
+  return errorMessage(innermost);
 }

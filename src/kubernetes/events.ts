@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { errorMessage } from '../platform/plain-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { ExpiringLruCache } from '../platform/lru.ts';
 import { LOG_LIMITS, RateLimiter, type RateLimiterOptions } from '../platform/rate-limiter.ts';
@@ -136,7 +137,7 @@ export class KubernetesEvents implements EventRecorder {
         this.#closing.signal.throwIfAborted();
         await this.#send(key, pending);
       } catch (error) {
-        this.#drop(pending.reason, (error as Error).message);
+        this.#drop(pending.reason, errorMessage(error));
       }
     }
     this.#sending = undefined;

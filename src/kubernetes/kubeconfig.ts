@@ -1,4 +1,5 @@
 import type { KubeConfig } from '@kubernetes/client-node';
+import { errorMessage } from '../platform/plain-error.ts';
 import { checkTlsMaterial } from './tls-material.ts';
 import { kubeconfigFiles, useTokenFiles } from './token-files.ts';
 
@@ -62,7 +63,7 @@ function problemOf(config: KubeConfig): string | undefined {
       ...(user?.certData && user.keyData && { cert: decoded(user.certData), key: decoded(user.keyData) }),
     });
   } catch (error) {
-    return (error as Error).message;
+    return errorMessage(error);
   }
   return undefined;
 }

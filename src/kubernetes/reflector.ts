@@ -1,3 +1,4 @@
+import { errorMessage } from '../platform/plain-error.ts';
 import { Backoff, type BackoffOptions } from '../platform/backoff.ts';
 import { sleep, systemClock, type Clock } from '../platform/clock.ts';
 import { isNewer } from '../store/resource-version.ts';
@@ -286,5 +287,5 @@ export class Reflector<T> {
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return errorMessage(error);
 }

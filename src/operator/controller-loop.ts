@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
+import { asError } from '../platform/plain-error.ts';
 import { srnText, type SrnKind } from '../access/policy/srn.ts';
 import { generateTokenKeys } from '../access/service-token.ts';
 import type { CustomKind, ResourceByKind } from '../resources/kinds.ts';
@@ -137,7 +138,7 @@ export class Controller<K extends CustomKind, Observed> {
       return 'requeue_after';
     } catch (error) {
       this.#ownWrites.delete(key);
-      this.#failed(key, error);
+      this.#failed(key, asError(error));
       return 'error';
     }
   }
@@ -149,7 +150,7 @@ export class Controller<K extends CustomKind, Observed> {
     return type === 'modified' && written !== undefined && isDeepStrictEqual(content(object), content(written));
   }
 
-  #failed(key: string, error: unknown): void {
+  #failed(key: string, error: Error): void {
     if (this.#abort.signal.aborted || error instanceof NotLeaderError) return;
     const { log } = this.#ports;
     const context = { kind: this.#reconciler.kind, name: key, failures: this.#queue.requeues(key) };

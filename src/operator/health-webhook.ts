@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { asError, errorCode, errorMessage } from '../platform/plain-error.ts';
 import type { HealthMetrics } from '../health/metrics.ts';
 import { firingAlerts, webhookPayload, type HealthAlert, type WebhookPayload } from '../health/webhook-payload.ts';
 import { backoffDelay, type BackoffOptions } from '../platform/backoff.ts';
@@ -99,8 +100,7 @@ export class HealthWebhook {
       if (this.#follower.signal.aborted) return nextAt;
       metrics.webhook('error');
       const attempt = failed === undefined || isGivenUp(failed) ? 1 : failed.attempts + 1;
-      const { message } = error as Error;
-      log.warn({ report, attempt, error: message }, 'failed to deliver health alerts to the webhook');
+      log.warn({ report, attempt, error: errorMessage(error) }, 'failed to deliver health alerts to the webhook');
       const pauseMs = attempt >= MAX_ATTEMPTS ? REPEAT_MS : backoffDelay(attempt - 1, BACKOFF, clock);
       const until = clock.monotonic() + pauseMs;
       this.#failed.set(report, { attempts: attempt, key, until });
@@ -175,8 +175,8 @@ function mustWait(failed: Failed, key: string, now: number): boolean {
 
 function describe(error: unknown, { origin }: URL, expired: boolean): string {
   if (expired) return `\`${origin}\` did not respond within ${TIMEOUT_MS / 1000} s`;
-  const { message, cause } = error as Error;
-  const code = (cause as { code?: unknown } | undefined)?.code;
+  const message = errorMessage(error);
+  const code = errorCode(asError(error).cause);
   if (typeof code === 'string') return `request to \`${origin}\` failed: ${code}`;
   return message.startsWith('`') ? message : `request to \`${origin}\` failed`;
 }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { errorMessage } from '../platform/plain-error.ts';
 import { sleep, type Clock } from '../platform/clock.ts';
 import type { LeaseRecord, Leases } from '../kubernetes/leases.ts';
 import { StoreError } from '../store/resource-store.ts';
@@ -166,7 +167,7 @@ export class LeaderElector {
       // Two candidates wrote at the same time: expected.
       if (code === 'conflict' || code === 'already-exists')
         log.debug({ identity }, 'another candidate took the lease first');
-      else log.warn({ identity, error: (error as Error).message }, 'failed to read or write the lease; retrying');
+      else log.warn({ identity, error: errorMessage(error) }, 'failed to read or write the lease; retrying');
       return false;
     }
   }
@@ -210,10 +211,7 @@ export class LeaderElector {
       const released = { ...found, holder: '', durationSeconds: 1, renewedAt: clock.now() };
       this.#observe(await leases.write(released, this.#times.retryMs, signal));
     } catch (error) {
-      log.warn(
-        { error: (error as Error).message },
-        'failed to release the lease; other candidates wait until it expires',
-      );
+      log.warn({ error: errorMessage(error) }, 'failed to release the lease; other candidates wait until it expires');
     }
   }
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
+import { errorMessage } from '../platform/plain-error.ts';
 import { openReport, OPEN_REPORT_SOURCE, type OpenReportContent } from '../health/open-report.ts';
 import type { OpenReports, StoredOpenReport } from '../kubernetes/open-reports.ts';
 import { Backoff, type BackoffOptions } from '../platform/backoff.ts';
@@ -78,8 +79,10 @@ export class OpenReportWriter {
       } catch (error) {
         if (this.#follower.signal.aborted) break;
         failed = true;
-        const { message } = error as Error;
-        log.warn({ report: report.metadata.name, error: message }, 'failed to write a Report of openreports.io');
+        log.warn(
+          { report: report.metadata.name, error: errorMessage(error) },
+          'failed to write a Report of openreports.io',
+        );
       }
       if (this.#absent) break;
     }

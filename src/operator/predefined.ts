@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
+import { errorMessage } from '../platform/plain-error.ts';
 import { isPredefined, PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../access/policy/predefined.ts';
 import type { Policy, Role } from '../resources/kinds.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -107,7 +108,7 @@ async function restoreOne(key: string, queue: WorkQueue, ports: PredefinedPorts,
   } catch (error) {
     if (signal.aborted || error instanceof NotLeaderError) return;
     log.warn(
-      { kind: wanted.kind, name, error: (error as Error).message },
+      { kind: wanted.kind, name, error: errorMessage(error) },
       'failed to create or restore a predefined resource; retrying',
     );
     queue.addRateLimited(key, error instanceof StoreError ? error.retryAfterMs : undefined);

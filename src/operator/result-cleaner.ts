@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
+import { errorMessage } from '../platform/plain-error.ts';
 import type { GatewayClient } from '../results/peers/gateway-client.ts';
 import type { GatewayAddress } from '../results/peers/peers.ts';
 import { RENEWAL_GRACE_MS } from '../results/retention/retention.ts';
@@ -72,7 +73,7 @@ async function cleanGateway(
     return { gateway: name, deleted, error: undefined };
   } catch (error) {
     metrics.gateway('error');
-    return { gateway: name, deleted, error: error instanceof Error ? error.message : String(error) };
+    return { gateway: name, deleted, error: errorMessage(error) };
   } finally {
     deadline.clear();
     metrics.deleted(deleted);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
+import { errorMessage } from '../platform/plain-error.ts';
 import { sleep, type Clock } from '../platform/clock.ts';
 import type { Secret } from '../resources/kinds.ts';
 import { LABELS } from '../resources/meta.ts';
@@ -57,10 +58,7 @@ async function createSecret(store: ResourceStore, name: string, log: Logger, sig
     log.info({ name }, 'Secret with the key of the dashboard sessions created');
   } catch (error) {
     if (signal.aborted || (error instanceof StoreError && error.code === 'already-exists')) return PERIOD_MS;
-    log.warn(
-      { name, error: (error as Error).message },
-      'failed to create the Secret of the dashboard sessions; retrying',
-    );
+    log.warn({ name, error: errorMessage(error) }, 'failed to create the Secret of the dashboard sessions; retrying');
     return RETRY_MS;
   }
   return PERIOD_MS;

@@ -1,3 +1,4 @@
+import { errorMessage } from '../platform/plain-error.ts';
 import { untilAborted } from '../platform/until-aborted.ts';
 import { brokerMapOf, brokersServingAll, hasMeaning, isKnown, meaningsOf, type BrokerMap } from './broker-map.ts';
 import { ForcedReads } from './forced-reads.ts';
@@ -172,7 +173,7 @@ export class BrokerRouting {
   }
 
   #readInBackground(): void {
-    this.#read().catch((error: unknown) => this.#options.onProblem((error as Error).message));
+    this.#read().catch((error: unknown) => this.#options.onProblem(errorMessage(error)));
   }
 
   #read(): Promise<BrokerMap> {

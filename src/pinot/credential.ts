@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { errorMessage } from '../platform/plain-error.ts';
 import type { MonotonicClock } from '../platform/clock.ts';
 import { EngineError } from './types.ts';
 
@@ -47,7 +48,7 @@ export function credentialFromFile(
     }
   };
   const startReading = (): Promise<string> => (reading ??= read());
-  const reportProblem = (error: unknown): void => onProblem((error as Error).message);
+  const reportProblem = (error: unknown): void => onProblem(errorMessage(error));
 
   return {
     header() {

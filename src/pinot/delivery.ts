@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import { asError } from '../platform/plain-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { checkHead, type CheckedHead } from './answer-head.ts';
 import { errorAfterHeaders, EndpointError, isConnectionLoss, errorBeforeHeaders } from './failures.ts';
@@ -131,7 +132,7 @@ export class Delivery implements PooledExchange, AnswerFlow {
     try {
       this.#head = checkHead(this.options.method, status, (controller.rawHeaders ?? []) as (Buffer | string)[]);
     } catch (error) {
-      controller.abort(error as EngineError);
+      controller.abort(asError(error));
       return;
     }
     this.#cancelTimer();

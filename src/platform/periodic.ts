@@ -25,9 +25,11 @@ export function runPeriodically(
       await work(signal);
     } catch (error) {
       if (!signal.aborted) onError(error);
+    } finally {
+      // Also where `onError` throws.
+      current = undefined;
+      if (!signal.aborted) scheduleNext();
     }
-    current = undefined;
-    if (!signal.aborted) scheduleNext();
   };
   let cancel = (): void => undefined;
   const scheduleNext = (): void => {

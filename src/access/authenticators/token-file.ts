@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { errorMessage } from '../../platform/plain-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { AuthenticationResult, Authenticator, Credential } from './authenticator.ts';
 import type { Principal } from '../principal.ts';
@@ -123,7 +124,7 @@ export class TokenFileAuthenticator implements Authenticator {
       this.#entries = parseTokenFile(await this.#options.read());
       this.#problem = undefined;
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = errorMessage(error);
       // Report each problem once: the file is read again and again.
       if (message !== this.#problem) this.#options.onProblem?.(message);
       this.#problem = message;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { errorMessage } from '../../platform/plain-error.ts';
 import type { RoleAssignment } from '../../resources/kinds.ts';
 import { ANNOTATIONS } from '../../resources/meta.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
@@ -163,6 +164,6 @@ export async function markAssignment(
     await store.update('RoleAssignment', { ...assignment, metadata: { ...assignment.metadata, annotations } }, options);
   } catch (error) {
     if (!isStoreError(error, 'not-found')) throw error;
-    throw new StoreError('conflict', error instanceof Error ? error.message : '');
+    throw new StoreError('conflict', errorMessage(error));
   }
 }

@@ -1,3 +1,4 @@
+import { errorMessage } from '../../platform/plain-error.ts';
 import type { Policy, Role } from '../../resources/kinds.ts';
 import { ANNOTATIONS } from '../../resources/meta.ts';
 import { StoreError } from '../../store/resource-store.ts';
@@ -39,7 +40,7 @@ export async function removeMarks(
       await store.update(object.kind, withMark(object, undefined));
     } catch (error) {
       if (!isStoreError(error, 'not-found')) throw error;
-      throw new StoreError('conflict', error instanceof Error ? error.message : '');
+      throw new StoreError('conflict', errorMessage(error));
     }
   }
 }

@@ -1,3 +1,4 @@
+import { errorMessage } from '../../platform/plain-error.ts';
 import type { Policy, ResourceByKind, Role } from '../../resources/kinds.ts';
 import { ANNOTATIONS } from '../../resources/meta.ts';
 import { StoreError } from '../../store/resource-store.ts';
@@ -96,7 +97,7 @@ async function removeMark(editor: ResourceEditor, kind: Target, object: Resource
     await editor.store.update(kind, withoutMark(object));
   } catch (error) {
     if (!isStoreError(error, 'not-found')) throw error;
-    throw new StoreError('conflict', error instanceof Error ? error.message : '');
+    throw new StoreError('conflict', errorMessage(error));
   }
 }
 

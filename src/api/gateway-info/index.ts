@@ -1,6 +1,7 @@
 /// <reference types="@fastify/swagger" />
 import type { FastifyInstance } from 'fastify';
 import { Type, type Static } from 'typebox';
+import { errorMessage } from '../../platform/plain-error.ts';
 import { clusterResource } from '../../access/policy/srn.ts';
 import type { Engine } from '../../pinot/types.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
@@ -65,7 +66,7 @@ async function probe(engine: Engine): Promise<{ reachable: boolean; message: str
       ? { reachable: true, message: null }
       : { reachable: false, message: `the controller's /health responded with ${answer.status}` };
   } catch (error) {
-    return { reachable: false, message: error instanceof Error ? error.message : String(error) };
+    return { reachable: false, message: errorMessage(error) };
   }
 }
 

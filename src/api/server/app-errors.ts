@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { asError } from '../../platform/plain-error.ts';
 import type { WallClock } from '../../platform/clock.ts';
 import { PreconditionFailed } from '../../access/errors.ts';
 import { EngineError } from '../../pinot/types.ts';
@@ -44,16 +45,18 @@ const FRAMEWORK_MESSAGES: Readonly<Record<string, (request: FastifyRequest) => s
 };
 
 /** Maps any error of a fastify route to the status and message for the client. */
-export function toHttpError(error: unknown, request: FastifyRequest): HttpError {
+export function toHttpError(thrown: unknown, request: FastifyRequest): HttpError {
+  const error = asError(thrown);
   return fromDomainError(error) ?? fromFramework(error, request);
 }
 
 /** Maps errors outside fastify to the status and message for the client. */
-export function knownError(error: unknown): HttpError {
+export function knownError(thrown: unknown): HttpError {
+  const error = asError(thrown);
   return fromDomainError(error) ?? new HttpError(500, INTERNAL_MESSAGE, { cause: error });
 }
 
-function fromDomainError(error: unknown): HttpError | undefined {
+function fromDomainError(error: Error): HttpError | undefined {
   if (error instanceof HttpError) return error;
   if (error instanceof PreconditionFailed)
     return new HttpError(412, error.message, { headers: { etag: `"${error.version}"` }, cause: error });
@@ -75,8 +78,7 @@ function fromDomainError(error: unknown): HttpError | undefined {
   return undefined;
 }
 
-function fromFramework(error: unknown, request: FastifyRequest): HttpError {
-  if (!(error instanceof Error)) return new HttpError(500, INTERNAL_MESSAGE, { cause: error });
+function fromFramework(error: Error, request: FastifyRequest): HttpError {
   const { statusCode, code } = error as Partial<FastifyError>;
   if (statusCode === undefined || statusCode < 400 || statusCode > 499)
     return new HttpError(500, INTERNAL_MESSAGE, { cause: error });

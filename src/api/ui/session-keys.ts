@@ -1,5 +1,6 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
 import { open } from 'node:fs/promises';
+import { errorMessage } from '../../platform/plain-error.ts';
 import type { MonotonicClock } from '../../platform/clock.ts';
 
 /** A key that seals the tokens of dashboard sessions. */
@@ -81,7 +82,7 @@ export function sessionKeysFromFile(options: SessionKeyFile): SessionKeys {
       keys = parseSessionKeys(await readStart(path));
       problem = undefined;
     } catch (error) {
-      const message = `the session keys in ${path} are not used: ${(error as Error).message}`;
+      const message = `the session keys in ${path} are not used: ${errorMessage(error)}`;
       // Report each problem once: the file is read again and again.
       if (message !== problem) onProblem?.(message);
       problem = message;

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import { errorCode } from '../../platform/plain-error.ts';
 import { SettingsError } from '../../config/keys.ts';
 import type { Settings } from '../../config/schema.ts';
 import { systemClock } from '../../platform/clock.ts';
@@ -38,7 +39,7 @@ async function read(setting: string, path: string): Promise<Buffer> {
   try {
     return await readFile(path);
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
+    const code = errorCode(error) ?? 'unknown';
     throw new SettingsError([`\`${setting}\`: cannot read \`${path}\` (${code})`]);
   }
 }

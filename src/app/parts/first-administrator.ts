@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { access, chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { errorCode } from '../../platform/plain-error.ts';
 import { hashToken } from '../../access/authenticators/token-file.ts';
 import { PREDEFINED_ROLES } from '../../access/policy/predefined.ts';
 import { LOCAL_ADMINISTRATOR_NAME, sameSubject } from '../../access/subjects.ts';
@@ -120,7 +121,7 @@ async function exists(path: string): Promise<boolean> {
     await access(path);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    if (errorCode(error) === 'ENOENT') return false;
     throw error;
   }
 }

@@ -1,3 +1,4 @@
+import { errorMessage } from '../../platform/plain-error.ts';
 import type { TokenReviewStatus } from '../../access/authenticators/kubernetes.ts';
 import type { KubernetesConfig } from '../../kubernetes/credentials.ts';
 import { SettingsError } from '../../config/keys.ts';
@@ -24,7 +25,7 @@ function usable<T>(open: () => T): T {
   try {
     return open();
   } catch (error) {
-    throw new SettingsError([(error as Error).message.split('\n', 1)[0] ?? '']);
+    throw new SettingsError([errorMessage(error).split('\n', 1)[0] ?? '']);
   }
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { errorCode } from '../../platform/plain-error.ts';
 
 const KEY_BYTES = 32;
 
@@ -10,7 +11,7 @@ export async function ensureSessionKey(dataDir: string): Promise<string> {
   try {
     await writeFile(path, `${randomBytes(KEY_BYTES).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (errorCode(error) !== 'EEXIST') throw error;
   }
   return path;
 }

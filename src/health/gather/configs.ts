@@ -1,3 +1,4 @@
+import { errorMessage } from '../../platform/plain-error.ts';
 import type {
   ColumnIndex,
   Instance,
@@ -79,7 +80,7 @@ export function parseTables(body: unknown): { tables: TableEntry[]; broken: stri
       const type = match[2] as TableType;
       tables.push({ name: id, rawName: match[1] as string, type, config: tableConfig(simpleFields, type) });
     } catch (error) {
-      broken.push(`\`${id}\` (${error instanceof Error ? error.message : String(error)})`);
+      broken.push(`\`${id}\` (${errorMessage(error)})`);
     }
   }
   return { tables, broken };

@@ -1,3 +1,4 @@
+import { asError } from '../../platform/plain-error.ts';
 import { deliver } from '../../pinot/delivery.ts';
 import {
   EngineError,
@@ -83,7 +84,7 @@ class ConsumerSink<T> implements AnswerSink {
       if (this.#status === 200) this.#consumer.push(piece);
       else if (this.#text.length < MAX_TEXT_BYTES) this.#text += piece.toString('utf8', 0, MAX_TEXT_BYTES);
     } catch (error) {
-      this.giveUp(error as Error);
+      this.giveUp(asError(error));
     }
     return true;
   }

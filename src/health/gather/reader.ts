@@ -1,4 +1,5 @@
 import { text } from 'node:stream/consumers';
+import { asError, errorMessage } from '../../platform/plain-error.ts';
 import { EngineError, type EngineRequest } from '../../pinot/types.ts';
 import { sleep, type Clock } from '../../platform/clock.ts';
 import { Deadline } from '../../platform/deadline.ts';
@@ -110,7 +111,7 @@ export class Reader {
   /** The message of a failed read. */
   explain(error: unknown): string {
     if (this.signal.aborted) return 'the run was aborted or reached its deadline';
-    return error instanceof Error ? error.message : String(error);
+    return errorMessage(error);
   }
 
   sleep(ms: number): Promise<void> {
@@ -192,7 +193,7 @@ export class Reader {
       return hanging;
     }
     if (error instanceof StatusError) this.#guards.responded(call.name);
-    return error instanceof Error ? error : new Error(String(error));
+    return asError(error);
   }
 
   #request(call: Call, signal: AbortSignal): EngineRequest & { readonly signal: AbortSignal } {

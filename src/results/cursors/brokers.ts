@@ -1,3 +1,4 @@
+import { errorMessage } from '../../platform/plain-error.ts';
 import type { MonotonicClock } from '../../platform/clock.ts';
 import { readBody } from '../../pinot/controller.ts';
 import { requestPieces } from '../../pinot/pieces.ts';
@@ -94,7 +95,7 @@ export class CursorBrokers {
     // Not aborted with the request that caused it.
     await this.delete(record, AbortSignal.timeout(SHORT_TIMEOUT_MS)).catch((error: unknown) => {
       this.#options.onProblem(
-        `failed to delete an unused result at the engine, where it expires later: ${(error as Error).message}`,
+        `failed to delete an unused result at the engine, where it expires later: ${errorMessage(error)}`,
       );
     });
   }

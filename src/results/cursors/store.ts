@@ -1,3 +1,4 @@
+import { errorMessage } from '../../platform/plain-error.ts';
 import type { WallClock } from '../../platform/clock.ts';
 import { QueryError } from '../errors.ts';
 import { isCursorId } from '../request-id.ts';
@@ -56,7 +57,7 @@ export function cursorStore({ store, brokers, native, clock, onProblem }: Cursor
       // The engine expires results itself, so the record is deleted even if its broker no longer exists.
       if (signal.aborted || record.expirationTimeMs > clock.now()) throw error;
       onProblem(
-        `failed to delete the expired result ${requestId} at the engine, which deletes it itself: ${(error as Error).message}`,
+        `failed to delete the expired result ${requestId} at the engine, which deletes it itself: ${errorMessage(error)}`,
       );
     }
   }

@@ -1,3 +1,4 @@
+import { errorMessage } from '../../platform/plain-error.ts';
 import type { MonotonicClock } from '../../platform/clock.ts';
 import type { GatewayIdentity } from '../options.ts';
 import { holderOf, holderTag, isRequestId } from '../request-id.ts';
@@ -142,7 +143,7 @@ export class PeerDirectory {
       );
       this.#peers = peers.filter((peer) => peer.id !== self.id);
     } catch (error) {
-      onProblem(`failed to look up the other gateways: ${error instanceof Error ? error.message : String(error)}`);
+      onProblem(`failed to look up the other gateways: ${errorMessage(error)}`);
     } finally {
       this.#readAt = clock.monotonic();
     }

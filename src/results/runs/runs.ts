@@ -1,3 +1,4 @@
+import { errorMessage } from '../../platform/plain-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { Deadline } from '../../platform/deadline.ts';
 import { runPeriodically } from '../../platform/periodic.ts';
@@ -315,6 +316,6 @@ export class QueryRuns {
   }
 
   #report(what: string, error: unknown): void {
-    this.#options.onProblem(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+    this.#options.onProblem(`${what}: ${errorMessage(error)}`);
   }
 }

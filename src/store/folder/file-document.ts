@@ -1,3 +1,4 @@
+import { errorMessage } from '../../platform/plain-error.ts';
 import { StoreError } from '../resource-store.ts';
 import type { SharedDocument } from '../shared-document.ts';
 import { isMissing, readBounded, signatureOf, writeAtomically } from './files.ts';
@@ -33,5 +34,5 @@ export function fileDocument(path: string): SharedDocument {
 }
 
 function unavailable(path: string, error: unknown): StoreError {
-  return new StoreError('unavailable', `file \`${path}\`: ${(error as Error).message}`, { cause: error });
+  return new StoreError('unavailable', `file \`${path}\`: ${errorMessage(error)}`, { cause: error });
 }

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { errorCode } from '../../platform/plain-error.ts';
 
 /** Above the largest object that a kube-apiserver accepts. */
 const MAX_FILE_BYTES = 2 * 1024 * 1024;
@@ -92,7 +93,7 @@ export function stemOf(name: string): string {
 }
 
 export function isMissing(error: unknown): boolean {
-  return error instanceof Error && (error as NodeJS.ErrnoException).code === 'ENOENT';
+  return errorCode(error) === 'ENOENT';
 }
 
 /** Makes a rename or a removal durable. */

@@ -1,6 +1,7 @@
 import { watch, type FSWatcher } from 'node:fs';
 import { chmod, mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { errorCode, errorMessage } from '../../platform/plain-error.ts';
 import type { ResourceByKind, ResourceKind } from '../../resources/kinds.ts';
 import { describeErrors, validateResource } from '../../resources/validate.ts';
 import { systemClock, type Clock } from '../../platform/clock.ts';
@@ -259,7 +260,7 @@ export class FolderStore implements ResourceStore {
         // A change seen for the first time needs a second scan: the file may be incomplete.
         if (await this.#folders[kind].scan({ only, settled: false })) this.#scanAgain(kind);
       } catch (error) {
-        failure = `cannot read \`${this.#folders[kind].directory}\`: ${error instanceof Error ? error.message : String(error)}`;
+        failure = `cannot read \`${this.#folders[kind].directory}\`: ${errorMessage(error)}`;
         this.#options.onError?.(error, { kind, during: 'reading the folder' });
         this.#changed.set(kind, undefined);
       }
@@ -287,7 +288,7 @@ const validate: Validate = (kind, object, previous) => {
 
 /** Converts errors of the file system to StoreError. StoreErrors and abort reasons stay as they are. */
 function asStoreError(error: unknown, what: string): unknown {
-  if (!(error instanceof Error) || typeof (error as NodeJS.ErrnoException).code !== 'string') return error;
+  if (!(error instanceof Error) || typeof errorCode(error) !== 'string') return error;
   if (error instanceof StoreError) return error;
   return new StoreError('unavailable', `${what}: ${error.message}`, { cause: error });
 }

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { errorMessage } from '../../platform/plain-error.ts';
 import type { WallClock } from '../../platform/clock.ts';
 import type { ResourceByKind, ResourceKind } from '../../resources/kinds.ts';
 import { kubernetesTime } from '../../resources/time.ts';
@@ -78,7 +79,7 @@ export class KindFolder<K extends ResourceKind> {
     await mkdir(this.directory, { recursive: true, mode: this.kind === 'Secret' ? 0o700 : 0o755 });
     await removeTemporaries(this.directory);
     const records = await this.#records.load((file, error) =>
-      this.#context.onProblem(`.state/${pluralOf(this.kind)}/${file}`, error instanceof Error ? error.message : '?'),
+      this.#context.onProblem(`.state/${pluralOf(this.kind)}/${file}`, errorMessage(error)),
     );
     for (const { object, source } of records) {
       const { name, resourceVersion } = object.metadata;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { link, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { errorCode } from '../../platform/plain-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { StoreError } from '../resource-store.ts';
 
@@ -171,7 +172,7 @@ async function readText(path: string): Promise<string | undefined> {
 }
 
 function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && (error as NodeJS.ErrnoException).code === code;
+  return errorCode(error) === code;
 }
 
 function inUse(directory: string, holder: string): StoreError {

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { errorMessage } from '../../platform/plain-error.ts';
 import type { ResourceKind } from '../../resources/kinds.ts';
 import { filesIn, isVisible, readBounded, signatureOf, type Signature } from './files.ts';
 import { MANIFEST_EXTENSIONS, parseManifest } from './manifest.ts';
@@ -119,7 +120,7 @@ export class ManifestFiles {
     try {
       entry.manifest = parseManifest(this.#kind, await readBounded(join(this.#directory, file)));
     } catch (error) {
-      this.rejected(file, error instanceof Error ? error.message : String(error));
+      this.rejected(file, errorMessage(error));
     }
   }
 }

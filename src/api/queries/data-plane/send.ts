@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
+import { errorCode } from '../../../platform/plain-error.ts';
 import { responseHeaders } from '../../../pinot/headers.ts';
 import type { EngineResponse } from '../../../pinot/types.ts';
 import type { Page, WholePage } from '../../../results/page.ts';
@@ -134,6 +135,6 @@ async function* joined({ head, rows, tail }: Page): AsyncIterable<Uint8Array> {
 }
 
 function isPrematureClose(error: unknown): boolean {
-  const code = (error as { code?: unknown } | null)?.code;
+  const code = errorCode(error);
   return code === 'ERR_STREAM_PREMATURE_CLOSE' || code === 'ECONNRESET' || code === 'EPIPE';
 }

@@ -1,5 +1,6 @@
 import { closeSync, mkdirSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { errorCode } from '../../../platform/plain-error.ts';
 
 export interface AuditFileOptions {
   readonly path: string;
@@ -53,7 +54,7 @@ export class AuditFile {
       try {
         renameSync(number === 0 ? path : `${path}.${number}`, `${path}.${number + 1}`);
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+        if (errorCode(error) !== 'ENOENT') throw error;
       }
     }
     const descriptor = open(path);

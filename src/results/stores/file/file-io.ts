@@ -1,5 +1,6 @@
 import { close, fsync, open, read, write } from 'node:fs';
 import { promisify } from 'node:util';
+import { errorCode } from '../../../platform/plain-error.ts';
 import { damaged, QueryError, UnusableStoreError } from '../../errors.ts';
 
 // Plain descriptors, because a FileHandle needs an object with a finalizer for each page.
@@ -58,7 +59,7 @@ export async function writeDurably(path: string, text: string): Promise<void> {
 }
 
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
-  return codes.includes(String((error as { code?: unknown } | null)?.code));
+  return codes.includes(String(errorCode(error)));
 }
 
 /** Maps a file system error to a QueryError without local paths. */

@@ -1,5 +1,6 @@
 import { readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { asError } from '../../../platform/plain-error.ts';
 import { NOTE_KEPT_MS, type NoteKind, noteName, noteOf, type ResultNotes } from '../../notes.ts';
 import { isRequestId } from '../../request-id.ts';
 import { asStoreError, hasCode, writeDurably } from './file-io.ts';
@@ -87,7 +88,7 @@ export class FileNotes implements ResultNotes {
     try {
       // The removal of leftovers may take the temporary file once an hour.
       await publish().catch((error: unknown) =>
-        hasCode(error, 'ENOENT') ? publish() : Promise.reject(error as Error),
+        hasCode(error, 'ENOENT') ? publish() : Promise.reject(asError(error)),
       );
     } catch (error) {
       await rm(part, { force: true }).catch(() => undefined);

@@ -2,6 +2,7 @@ import { existsSync, renameSync } from 'node:fs';
 import { access, constants, mkdir, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { errorCode } from '../../../platform/plain-error.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { Lane } from '../../../platform/lane.ts';
 import { damaged, QueryError } from '../../errors.ts';
@@ -176,7 +177,7 @@ export class FileStore implements ResultStore {
   async #removeOldNotes(): Promise<void> {
     const { clock, onProblem } = this.#options;
     await this.notes.removeOld(clock.now()).catch((error: unknown) => {
-      onProblem(`failed to remove old states of queries (${(error as { code?: string }).code}); retrying`);
+      onProblem(`failed to remove old states of queries (${errorCode(error)}); retrying`);
     });
   }
 

@@ -1,3 +1,4 @@
+import { asError } from '../../../platform/plain-error.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { Deadline } from '../../../platform/deadline.ts';
 import { abortedByCaller, throwIfAborted } from '../../aborted.ts';
@@ -120,5 +121,5 @@ function failureOf(deadline: Deadline, error: unknown): unknown {
 }
 
 function isTimeout(error: unknown): boolean {
-  return (error as { name?: unknown } | undefined)?.name === 'TimeoutError';
+  return asError(error).name === 'TimeoutError';
 }

@@ -1,3 +1,4 @@
+import { asError, errorCode, isError } from '../../../platform/plain-error.ts';
 import { UnusableStoreError } from '../../errors.ts';
 import type { ObjectClient } from './object-client.ts';
 
@@ -78,11 +79,14 @@ export function isForbidden(error: unknown): boolean {
 function namesOf(error: unknown): string[] {
   const names: string[] = [];
   let isMissingCredentials = false;
-  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
-    const { name, code, message } = at as Error & { code?: unknown };
+  for (let at = error, depth = 0; isError(at) && depth < 5; depth++) {
+    const current = asError(at);
+    const { name, message } = current;
+    const code = errorCode(current);
     isMissingCredentials ||= NO_CREDENTIALS.test(message);
     const own = [code, name].filter((text) => typeof text === 'string' || typeof text === 'number').map(String);
     if (name !== 'QueryError') names.unshift(...own.filter((text) => text !== 'Error' && /^[\w.-]{1,64}$/.test(text)));
+    at = current.cause;
   }
   return isMissingCredentials ? ['CredentialsProviderError', ...names] : names;
 }
