@@ -1,4 +1,6 @@
 import type { Dispatcher } from 'undici';
+import { withErrorListener } from '../platform/stream-errors.ts';
+import { errorMessage } from '../platform/plain-error.ts';
 import { systemClock, type Clock } from '../platform/clock.ts';
 import { Deadline } from '../platform/deadline.ts';
 import { retry } from '../platform/retry.ts';
@@ -173,7 +175,7 @@ export class KubernetesTransport {
     };
     if (options.body !== undefined) headers['content-type'] = options.contentType ?? 'application/json';
     try {
-      return await this.#connections.get(credentials).request({
+      const response = await this.#connections.get(credentials).request({
         origin: url.origin,
         path: `${url.pathname}${url.search}`,
         method,
@@ -181,6 +183,8 @@ export class KubernetesTransport {
         body: options.body === undefined ? null : JSON.stringify(options.body),
         signal: deadline.signal,
       });
+      withErrorListener(response.body);
+      return response;
     } catch (error) {
       // A CA or a client certificate may have been replaced: the next request reads the files again.
       this.#credentials.expire();
@@ -192,7 +196,7 @@ export class KubernetesTransport {
     try {
       return await this.#credentials.get();
     } catch (error) {
-      const text = error instanceof Error ? (error.message.split('\n')[0] ?? '').slice(0, 300) : String(error);
+      const text = (errorMessage(error).split('\n')[0] ?? '').slice(0, 300);
       throw new KubernetesApiError('unavailable', `cannot get credentials for the Kubernetes API: ${text}`, {
         cause: error,
       });

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { withErrorListener } from '../platform/stream-errors.ts';
 import type { AnswerFlow, AnswerHead, AnswerSink, EngineResponse } from './types.ts';
 
 /** Maximum buffered bytes before backpressure is applied to the engine. */
@@ -11,8 +12,7 @@ export class AnswerBody extends Readable implements AnswerSink {
 
   constructor() {
     super({ highWaterMark: HIGH_WATER_BYTES });
-    // Readers observe failures in their own way. Without a listener, an `error` event would end the process.
-    this.on('error', () => undefined);
+    withErrorListener(this);
   }
 
   onAsked(flow: AnswerFlow): void {

@@ -1,3 +1,4 @@
+import { withErrorListener } from '../platform/stream-errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { PooledEndpoint } from './endpoint.ts';
 import { EndpointError } from './failures.ts';
@@ -94,8 +95,7 @@ export class HangWatch {
     try {
       const timeouts = { headersTimeoutMs: PROBE_TIMEOUT_MS, bodyTimeoutMs: PROBE_TIMEOUT_MS };
       const answer = await this.#probed.get(url)?.request({ method: 'GET', path: '/health', ...timeouts });
-      answer?.body.on('error', () => undefined);
-      answer?.body.resume();
+      if (answer !== undefined) withErrorListener(answer.body).resume();
       return true;
     } catch (error) {
       // A refused connection shows no hang: the request itself fails then, too.

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { withErrorListener } from '../platform/stream-errors.ts';
 import { headersByName } from './answer-body.ts';
 import type {
   AnswerFlow,
@@ -22,11 +23,9 @@ export async function requestPieces(endpoint: EngineEndpoint, request: EngineReq
   const pieces = new Pieces();
   await endpoint.deliver(request, pieces);
   const { status, rawHeaders } = pieces.head as AnswerHead;
-  const body = Readable.from(pieces, { objectMode: false });
+  const body = withErrorListener(Readable.from(pieces, { objectMode: false }));
   // If the body is destroyed before it is read, it never starts to iterate the pieces.
   body.once('close', () => pieces.destroy());
-  // Readers observe failures in their own way. Without a listener, an `error` event would end the process.
-  body.on('error', () => undefined);
   return { status, headers: headersByName(rawHeaders), body, pieces };
 }
 

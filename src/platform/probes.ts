@@ -1,5 +1,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
+import { withErrorListener } from './stream-errors.ts';
+import { errorMessage } from './plain-error.ts';
 
 /** Returns a readable reason for not being ready; undefined when ready. */
 export type ReadinessCheck = () => string | undefined;
@@ -28,6 +30,7 @@ const TEXT = 'text/plain; charset=utf-8';
  */
 export function createProbesServer(options: ProbesOptions): Server {
   const server = createServer((request, response) => {
+    withErrorListener(response);
     const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD');
@@ -35,7 +38,7 @@ export function createProbesServer(options: ProbesOptions): Server {
       return;
     }
     answer(path, response, options).catch((error: unknown) => {
-      send(response, 500, TEXT, `the metrics cannot be collected: ${(error as Error).name}\n`);
+      send(response, 500, TEXT, `the metrics cannot be collected: ${errorMessage(error)}\n`);
     });
   });
   server.requestTimeout = 10_000;

@@ -1,5 +1,6 @@
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { finished, type Transform } from 'node:stream';
+import { withErrorListener } from '../platform/stream-errors.ts';
 import type { TableName } from '../pinot/table-name.ts';
 import type { AnswerPieces, EngineResponse } from '../pinot/types.ts';
 import { throwIfAborted } from './aborted.ts';
@@ -279,6 +280,7 @@ export function decoded(response: EngineResponse): AnswerPieces {
       `unsupported content coding \`${coding}\` in the engine's response; gzip, deflate and br are supported`,
     );
   }
+  withErrorListener(decoder);
   // pipe() alone would leave the engine's stream open after an early end of either side.
   finished(response.body, (error) => {
     if (error) decoder.destroy(error);

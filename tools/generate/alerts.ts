@@ -246,6 +246,18 @@ const operationAlerts = [
     },
   },
   {
+    alert: 'OlapWardenUnhandledErrors',
+    expr: 'sum without (origin) (increase(olap_warden_unhandled_errors_total[15m])) > 0',
+    for: '1m',
+    labels: { severity: 'warning', category: 'operations' },
+    annotations: {
+      summary: 'A process of olap-warden went on after an error that nothing handled',
+      description:
+        'Within 15 minutes an exception or a rejection reached no handler, which is a defect. The process serves as before, but the work that failed may have left something behind. The log has the error with its stack.',
+      runbook_url: operationsRunbook('errors-that-nothing-handles'),
+    },
+  },
+  {
     alert: 'OlapWardenMetricsAbsent',
     // Without metrics no other alert fires.
     expr: 'absent(olap_warden_info)',

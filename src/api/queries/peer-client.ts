@@ -1,4 +1,5 @@
 import { Agent } from 'undici';
+import { withErrorListener } from '../../platform/stream-errors.ts';
 import type { EngineResponse } from '../../pinot/types.ts';
 import { FORWARDED_HEADER, type GatewayAddress } from '../../results/peers/peers.ts';
 import { passedSession } from '../ui/session-cookie.ts';
@@ -73,7 +74,7 @@ export class PeerClient {
         signal,
       };
       const { statusCode: status, headers: responseHeaders, body } = await this.#agent.request(options);
-      return { status, headers: responseHeaders, body };
+      return { status, headers: responseHeaders, body: withErrorListener(body) };
     } catch (error) {
       throw new HttpError(503, `the gateway \`${peer.host}:${peer.port}\`, which stores the result, does not respond`, {
         headers: { 'retry-after': '5' },
@@ -91,7 +92,7 @@ export class PeerClient {
         method: 'GET',
         signal: AbortSignal.timeout(IDENTIFY_TIMEOUT_MS),
       });
-      const text = Buffer.from(await body.arrayBuffer()).toString('utf8', 0, IDENTITY_BYTES);
+      const text = Buffer.from(await withErrorListener(body).arrayBuffer()).toString('utf8', 0, IDENTITY_BYTES);
       if (statusCode !== 200) return undefined;
       const { brokerId } = JSON.parse(text) as { brokerId?: unknown };
       return typeof brokerId === 'string' ? brokerId : undefined;

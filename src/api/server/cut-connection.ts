@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { Server as TlsServer, TLSSocket } from 'node:tls';
+import { withErrorListener } from '../../platform/stream-errors.ts';
 
 type Cuttable = Pick<ServerResponse, 'destroy'> & Partial<Pick<ServerResponse, 'req' | 'socket'>>;
 
@@ -42,7 +43,7 @@ export function trackConnections(server: Server): void {
 function trackTransports(server: TlsServer): void {
   const connections = new Map<string, Socket>();
   server.on('connection', (transport: Socket) => {
-    const address = addressOf(transport);
+    const address = addressOf(withErrorListener(transport));
     connections.set(address, transport);
     transport.once('close', () => {
       if (connections.get(address) === transport) connections.delete(address);

@@ -1,4 +1,5 @@
 import { type IncomingMessage, type ServerResponse } from 'node:http';
+import { withErrorListener } from '../../platform/stream-errors.ts';
 import { notFound } from './app-errors.ts';
 import { classify, keepClass, type RequestClass } from './request/classify.ts';
 import { type DataPlane, isData } from '../queries/data-plane/data-plane.ts';
@@ -23,7 +24,8 @@ const MAX_LISTENERS = 24;
 /** Entry point of all requests: classifies each one, rejects ambiguous ones, and passes the rest to the data or control plane. */
 export function createDispatcher({ dataPlane, controlPlane, exchange }: DispatcherParts): Listener {
   return serveSequentially((request: IncomingMessage, response: ServerResponse) => {
-    response.setMaxListeners(MAX_LISTENERS);
+    // A write to a response whose connection has ended is an `error` event.
+    withErrorListener(response).setMaxListeners(MAX_LISTENERS);
     let requestClass: RequestClass;
     try {
       requestClass = classify(request.method ?? '', request.url ?? '');

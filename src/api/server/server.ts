@@ -3,7 +3,9 @@ import type { Server, ServerResponse } from 'node:http';
 import { Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import { LOG_LIMITS, RateLimiter } from '../../platform/rate-limiter.ts';
+import { asError, errorCode, errorMessage } from '../../platform/plain-error.ts';
 import { sleep, systemClock, type Clock } from '../../platform/clock.ts';
 import { runPeriodically } from '../../platform/periodic.ts';
 import { cutOpenResponses, trackConnections } from './cut-connection.ts';
@@ -23,7 +25,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 function listenError(host: string, port: number, setting: string, error: unknown): ListenError {
-  const reason = REASONS[(error as NodeJS.ErrnoException).code ?? ''] ?? String(error);
+  const reason = REASONS[errorCode(error) ?? ''] ?? errorMessage(error);
   return new ListenError(`the address ${host}:${port} ${reason}; \`--${setting}\` selects another port`, {
     cause: error,
   });
@@ -36,17 +38,32 @@ function portOf(server: Server): number {
 /** Opens the listener of the REST APIs. @returns its port @throws {ListenError} */
 export async function listen(app: FastifyInstance, host: string, port: number): Promise<number> {
   trackConnections(app.server);
+  logListenerErrors(app.server, app.log);
   try {
     await app.listen({ host, port, listenTextResolver: () => 'listening' });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).syscall === 'listen') throw listenError(host, port, 'port', error);
+    if ((asError(error) as NodeJS.ErrnoException).syscall === 'listen') throw listenError(host, port, 'port', error);
     throw error;
   }
   return portOf(app.server);
 }
 
+/** A listener that cannot accept a connection, such as without free file descriptors, goes on. */
+function logListenerErrors(server: Server, log: Pick<FastifyBaseLogger, 'warn'>): void {
+  const lines = new RateLimiter(systemClock, LOG_LIMITS);
+  server.on('error', (error) => {
+    // That it cannot listen is reported by its caller.
+    const suppressed = server.listening ? lines.admit(String(errorCode(error))) : undefined;
+    if (suppressed !== undefined) log.warn({ err: error, suppressed }, 'a connection could not be accepted');
+  });
+}
+
 /** Opens the listener of probes and metrics. @returns its port @throws {ListenError} */
-export async function listenProbes(server: Server, host: string, port: number): Promise<number> {
+export async function listenProbes(
+  server: Server,
+  { host, port, log }: { readonly host: string; readonly port: number; readonly log: Pick<FastifyBaseLogger, 'warn'> },
+): Promise<number> {
+  logListenerErrors(server, log);
   server.listen(port, host);
   try {
     await once(server, 'listening');

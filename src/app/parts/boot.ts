@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import { outliveUnhandledErrors } from '../../platform/process-errors.ts';
 import { LiveProperties } from '../../config/live-properties.ts';
 import type { Settings } from '../../config/schema.ts';
 import { loadSettings } from '../../config/settings.ts';
@@ -46,10 +47,12 @@ export async function boot(context: CommandContext, command: string, defaultHost
   if (warnings.length > 0) log.warn({ warnings }, FORMER_NAMES_USED);
   const registry = createRegistry(VERSION, command, settings['node-metrics']);
   const closers = new Closers(log);
+  const release = outliveUnhandledErrors({ target: process, log, registry, clock: systemClock });
+  closers.defer('unhandled errors', release);
   const readiness = new Map<string, ReadinessCheck>([['start', () => 'the process is starting']]);
   const host = settings.host ?? defaultHost;
   const probes = createProbesServer({ registry, checks: readiness });
-  const metricsPort = await listenProbes(probes, host, settings['metrics-port']);
+  const metricsPort = await listenProbes(probes, { host, port: settings['metrics-port'], log });
   closers.defer('probes', () => closeServer(probes));
   const live = liveProperties({ properties, file, fixedProperties }, registry, log);
   live.start();

@@ -1,4 +1,5 @@
 import { Agent } from 'undici';
+import { withErrorListener } from '../../platform/stream-errors.ts';
 import { FORWARDED_HEADER, type GatewayAddress } from './peers.ts';
 
 /** A result in a gateway's listing. */
@@ -51,7 +52,7 @@ export function createGatewayClient(options: GatewayClientOptions): GatewayClien
       // Restricts the response to this gateway: it does not forward the call to its peers.
       headers: { [FORWARDED_HEADER]: '1', ...(authorization === undefined ? {} : { authorization }) },
     });
-    return { status: statusCode, text: await body.text() };
+    return { status: statusCode, text: await withErrorListener(body).text() };
   };
   return {
     async list(gateway, signal) {

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { withErrorListener } from '../../../platform/stream-errors.ts';
 import type { EngineResponse } from '../../../pinot/types.ts';
 import { RowCounter } from '../../proxy/row-limit.ts';
 import { TablesGuard } from '../../proxy/tables-guard.ts';
@@ -21,7 +22,7 @@ export async function checkedAnswer(
   const first = await pieces.next();
   const { status, headers } = response;
   // Without `pieces`, the same bytes before they are checked.
-  return { status, headers, body: Readable.from(joined(first, pieces)) };
+  return { status, headers, body: withErrorListener(Readable.from(joined(first, pieces))) };
 }
 
 async function* joined(first: IteratorResult<Uint8Array, void>, rest: AsyncGenerator<Uint8Array, void>) {

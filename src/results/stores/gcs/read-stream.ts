@@ -1,5 +1,6 @@
 import type { File } from '@google-cloud/storage';
 import type { Readable } from 'node:stream';
+import { withErrorListener } from '../../../platform/stream-errors.ts';
 
 /** The bytes of an object. */
 export interface GcsRead {
@@ -13,7 +14,8 @@ export interface GcsRead {
  * destroyed meanwhile, which ends the process. So a read that is stopped early ends when its response begins, or with the time-out of the SDK.
  */
 export function readObject(file: File, options: Parameters<File['createReadStream']>[0]): GcsRead {
-  const stream = file.createReadStream(options);
+  // Of a read that is stopped; others reject the wait for their bytes.
+  const stream = withErrorListener(file.createReadStream(options));
   let hasBegun = false;
   let isStopped = false;
   stream.once('response', () => {
@@ -21,8 +23,6 @@ export function readObject(file: File, options: Parameters<File['createReadStrea
     // The SDK connects the response after this event.
     if (isStopped) setImmediate(destroy);
   });
-  // Of a read that is stopped; others reject the wait for their bytes.
-  stream.on('error', () => undefined);
   const destroy = (): void => {
     stream.destroy();
   };

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
@@ -13,6 +14,8 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
+import { withErrorListener } from '../../../platform/stream-errors.ts';
+import { asError } from '../../../platform/plain-error.ts';
 import { untilCallerAborts } from '../../aborted.ts';
 import { QueryError } from '../../errors.ts';
 import type { SignedLink } from '../../result-store.ts';
@@ -105,7 +108,7 @@ export class S3ObjectClient implements ObjectClient {
     return mapStoreErrors(
       undefinedIfAbsent(async () => {
         const { Body } = await this.#s3.send(new GetObjectCommand(this.#object(key)), { abortSignal: signal });
-        return Body && readWhole(Body as AsyncIterable<Uint8Array>);
+        return Body && readWhole(withErrorListener(Body as Readable));
       }),
     );
   }
@@ -124,7 +127,7 @@ export class S3ObjectClient implements ObjectClient {
   ): Promise<AsyncIterable<Uint8Array> | undefined> {
     const command = new GetObjectCommand({ ...this.#object(key), Range: `bytes=${from}-${to - 1}` });
     const answer = await mapStoreErrors(undefinedIfAbsent(() => this.#s3.send(command, { abortSignal: signal })));
-    return answer?.Body === undefined ? undefined : readAll(answer.Body as AsyncIterable<Uint8Array>);
+    return answer?.Body === undefined ? undefined : readAll(withErrorListener(answer.Body as Readable));
   }
 
   async *list(start: string, signal: AbortSignal): AsyncIterable<StoredObject> {
@@ -297,7 +300,7 @@ async function undefinedIfAbsent<T>(ask: () => Promise<T>): Promise<T | undefine
   try {
     return await ask();
   } catch (error) {
-    if (['NoSuchKey', 'NotFound', 'NoSuchUpload'].includes((error as Error).name)) return undefined;
+    if (['NoSuchKey', 'NotFound', 'NoSuchUpload'].includes(asError(error).name)) return undefined;
     throw error;
   }
 }
