@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { type Bucket, Storage } from '@google-cloud/storage';
 import { EnvHttpProxyAgent } from 'undici';
+import { errorCode } from '../../../platform/plain-error.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { QueryError } from '../../errors.ts';
 import { GcsUpload } from './gcs-upload.ts';
@@ -23,10 +24,14 @@ const SDK_LISTENERS = 16;
 const TIMEOUT_MS = 30_000;
 const ATTEMPTS = 3;
 const CONNECT_TIMEOUT_MS = 5_000;
+/** Timeout for one attempt to open an upload. */
+const SESSION_TIMEOUT_MS = 15_000;
 /** Timeout for one part of an upload. */
 const PART_TIMEOUT_MS = 120_000;
 /** Without a private key, Google's API signs. */
 const SIGN_TIMEOUT_MS = 10_000;
+
+type SentOptions = ReturnType<Bucket['interceptors'][number]['request']>;
 
 export interface GcsSettings {
   readonly bucket: string;
@@ -53,6 +58,8 @@ export class GcsObjectClient implements ObjectClient {
     uploads: [],
   };
   readonly #bucket: Bucket;
+  /** Only to open uploads: that changes the retries of all requests of its Storage, and has no timeout of the Storage. */
+  readonly #sessions: Bucket;
   readonly #prefix: string;
   readonly #clock: Clock;
   readonly #publicEndpoint: string | undefined;
@@ -70,16 +77,17 @@ export class GcsObjectClient implements ObjectClient {
     this.#clock = clock;
     this.#publicEndpoint = settings.publicEndpoint;
     EventEmitter.defaultMaxListeners = Math.max(EventEmitter.defaultMaxListeners, SDK_LISTENERS);
-    const storage = new Storage({
-      retryOptions: { autoRetry: true, maxRetries: ATTEMPTS },
-      timeout: TIMEOUT_MS,
-      ...(endpoint === undefined ? {} : { apiEndpoint: endpoint }),
+    const api = endpoint === undefined ? {} : { apiEndpoint: endpoint };
+    const retryOptions = { autoRetry: true, maxRetries: ATTEMPTS };
+    this.#bucket = new Storage({ retryOptions, timeout: TIMEOUT_MS, ...api }).bucket(bucket);
+    this.#sessions = new Storage({ retryOptions: { autoRetry: false }, ...api }).bucket(bucket);
+    this.#sessions.interceptors.push({
+      request: (options) => ({ ...options, timeout: SESSION_TIMEOUT_MS }) as SentOptions,
     });
-    this.#bucket = storage.bucket(bucket);
   }
 
   async upload(key: string, signal: AbortSignal): Promise<ObjectUpload> {
-    const file = this.#bucket.file(this.#prefix + key);
+    const file = this.#sessions.file(this.#prefix + key);
     const upload = new GcsUpload({
       start: async () => {
         const metadata = { contentType: 'application/octet-stream' };
@@ -226,7 +234,7 @@ async function undefinedIfAbsent<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {
-    if ((error as { code?: unknown }).code === 404) return undefined;
+    if (errorCode(error) === 404) return undefined;
     throw error;
   }
 }

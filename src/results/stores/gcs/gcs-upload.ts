@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { withErrorListener } from '../../../platform/stream-errors.ts';
 import type { BackoffOptions } from '../../../platform/backoff.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { retry } from '../../../platform/retry.ts';
@@ -6,6 +7,7 @@ import { Crc32c } from './crc32c.ts';
 import type { ObjectUpload } from '../object/object-client.ts';
 import { PartBuffer } from '../object/part-buffer.ts';
 import { throwIfAborted, untilCallerAborts } from '../../aborted.ts';
+import { bodyStart, isTransientError, isTransientResponse } from './transient.ts';
 
 /** Size of one request of a resumable upload; a multiple of 256 KB. One part is sent while the next one is filled. */
 const PART_BYTES = 8 * 1024 * 1024;
@@ -17,7 +19,7 @@ const RESUME = 308;
 const COMPLETE = Number.POSITIVE_INFINITY;
 
 export interface GcsUploadParts {
-  /** Opens the upload, with its own timeout. @returns the session URL; further requests need no other credential */
+  /** One attempt to open the upload, with its own timeout. @returns the session URL; further requests need no other credential */
   readonly start: () => Promise<string>;
   readonly dispatcher: Dispatcher;
   readonly clock: Pick<Clock, 'random' | 'schedule'>;
@@ -66,7 +68,7 @@ export class GcsUpload implements ObjectUpload {
     const session = this.#session ?? (await this.#opened(signal));
     if (session === undefined) return;
     const { body } = await this.#parts.dispatcher.request({ ...place(session), method: 'DELETE', signal });
-    await body.dump();
+    await withErrorListener(body).dump();
   }
 
   /** Sends a part until the server has all of it; after an error it continues at the offset that the server reports. */
@@ -97,9 +99,11 @@ export class GcsUpload implements ObjectUpload {
 
   #open(): Promise<string> {
     const { start, signal } = this.#parts;
-    throwIfAborted(signal);
-    this.#opening = start();
-    return untilCallerAborts(this.#opening, signal);
+    return this.#retried(() => {
+      throwIfAborted(signal);
+      this.#opening = start();
+      return untilCallerAborts(this.#opening, signal);
+    });
   }
 
   async #opened(signal: AbortSignal): Promise<string | undefined> {
@@ -107,10 +111,12 @@ export class GcsUpload implements ObjectUpload {
     return untilCallerAborts(this.#opening, signal).catch(() => undefined);
   }
 
-  #retried(work: (attempt: number) => Promise<number>): Promise<number> {
+  #retried<T>(work: (attempt: number) => Promise<T>): Promise<T> {
     const { clock, signal } = this.#parts;
-    const retryAfterMs = (error: unknown): number | undefined =>
-      error instanceof UploadError && !error.retryable ? undefined : 0;
+    const retryAfterMs = (error: unknown): number | undefined => {
+      const isTransient = error instanceof UploadError ? error.retryable : isTransientError(error);
+      return isTransient ? 0 : undefined;
+    };
     return retry(work, { attempts: ATTEMPTS, backoff: BACKOFF, clock, signal, retryAfterMs });
   }
 
@@ -131,11 +137,12 @@ export class GcsUpload implements ObjectUpload {
       body: bytes,
       signal: this.#parts.signal,
     });
+    withErrorListener(body);
+    const answer = statusCode === 403 ? await bodyStart(body) : '';
     await body.dump();
     if (statusCode === 200 || statusCode === 201) return COMPLETE;
     if (statusCode === RESUME) return Number(/-(\d+)$/.exec(String(headers['range'] ?? ''))?.[1] ?? -1) + 1;
-    const retryable = statusCode >= 500 || statusCode === 408 || statusCode === 429;
-    throw new UploadError(`status ${statusCode} for bytes ${range}`, retryable);
+    throw new UploadError(`status ${statusCode} for bytes ${range}`, isTransientResponse(statusCode, answer));
   }
 }
 

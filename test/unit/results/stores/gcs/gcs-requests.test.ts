@@ -67,6 +67,35 @@ it('an object is uploaded by its name with the prefix', async () => {
   ]);
 });
 
+it.each([
+  ['503', 503, 'backendError'],
+  ['500', 500, 'internalError'],
+  ['403 for too many requests', 403, 'rateLimitExceeded'],
+])('an upload is opened again after a %s', async (_what, status, reason) => {
+  const body = { error: { code: status, message: 'later', errors: [{ reason }] } };
+  responses.push({ status, body }, { status, body: '' }, { headers: { location: `${url}/session` } }, {});
+  if (status === 403) responses.splice(1, 1);
+  const upload = await client.upload('r1.rows', signal());
+  await upload.write(Buffer.from('the bytes'));
+  await upload.complete();
+  expect(sent.at(-1)).toBe('PUT /session bytes 0-8/9 the bytes');
+});
+
+it('an upload is not opened again after a 403 for a missing permission', async () => {
+  responses.push({ status: 403, body: { error: { code: 403, message: 'no', errors: [{ reason: 'forbidden' }] } } });
+  const upload = await client.upload('r1.rows', signal());
+  await expect(upload.complete()).rejects.toMatchObject({ code: 'store-unavailable', cause: { status: 403 } });
+  expect(sent).toHaveLength(1);
+});
+
+it('other requests are still retried after an upload', async () => {
+  responses.push({ headers: { location: `${url}/session` } }, {});
+  const upload = await client.upload('r1.rows', signal());
+  await upload.complete();
+  responses.push({ status: 503 }, { body: { name: 'team/r1.rows', size: '9' } });
+  expect(await client.size('r1.rows', signal())).toBe(9);
+});
+
 it('a small object is written at once, by its name with the prefix', async () => {
   const checksum = new Crc32c();
   checksum.update(Buffer.from('record'));

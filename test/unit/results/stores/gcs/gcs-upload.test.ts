@@ -21,9 +21,11 @@ class Session {
   /** The next requests of any kind that get status 503. */
   unavailable = 0;
   /** How many of the bytes are kept, and the response status; `hang up` closes the connection. `reported`: how many bytes are claimed to be stored. */
-  readonly faults: { kept: number; status: number | 'hang up'; reported?: number }[] = [];
+  readonly faults: { kept: number; status: number | 'hang up'; reported?: number; reason?: string }[] = [];
 
-  async take(request: IncomingMessage): Promise<{ status: number | 'hang up'; range: string | undefined }> {
+  async take(
+    request: IncomingMessage,
+  ): Promise<{ status: number | 'hang up'; range: string | undefined; reason?: string | undefined }> {
     if (request.method === 'DELETE') {
       this.deleted = true;
       return { status: 499, range: undefined };
@@ -47,7 +49,7 @@ class Session {
     const complete = total !== '*' && Number(total) === this.stored.length;
     const reported = fault?.reported ?? this.stored.length;
     const range = reported === 0 ? undefined : `bytes=0-${reported - 1}`;
-    return { status: fault?.status ?? (complete ? 200 : 308), range };
+    return { status: fault?.status ?? (complete ? 200 : 308), range, reason: fault?.reason };
   }
 }
 
@@ -58,9 +60,10 @@ beforeEach(async () => {
   session = new Session();
   agent = new Agent();
   server = createServer((request, response) => {
-    void session.take(request).then(({ status, range }) => {
+    void session.take(request).then(({ status, range, reason }) => {
       if (status === 'hang up') return request.socket.destroy();
-      return response.writeHead(status, range === undefined ? {} : { range }).end();
+      response.writeHead(status, range === undefined ? {} : { range });
+      return response.end(reason === undefined ? '' : JSON.stringify(refusal(reason)));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -74,18 +77,27 @@ interface UploadOptions {
   readonly signal?: AbortSignal;
   /** Resolves when the session may be opened. */
   readonly opened?: Promise<void>;
+  /** The errors of the first attempts to open the session. */
+  readonly refusals?: unknown[];
   readonly clock?: Clock;
+}
+
+/** The body of a response of the JSON API with status 403. */
+function refusal(reason: string): object {
+  return { error: { code: 403, message: 'refused', errors: [{ domain: 'usageLimits', reason }] } };
 }
 
 /** By default, retries are not delayed. */
 function upload({
   signal = AbortSignal.timeout(WAIT_LIMIT_MS),
   opened,
+  refusals = [],
   clock = IMPATIENT,
 }: UploadOptions = {}): GcsUpload {
   const { port } = server.address() as AddressInfo;
   const start = async (): Promise<string> => {
     await opened;
+    if (refusals.length > 0) throw refusals.shift();
     return `http://127.0.0.1:${port}/upload?upload_id=1`;
   };
   return new GcsUpload({ start, dispatcher: agent, clock, signal });
@@ -147,6 +159,44 @@ describe('a resumable upload', () => {
     session.faults.push({ kept: 0, status });
     await send(bytes(100));
     expect(session.stored.equals(bytes(100))).toBe(true);
+  });
+
+  it.each(['rateLimitExceeded', 'userRateLimitExceeded'])('retries after a 403 with the reason %s', async (reason) => {
+    session.faults.push({ kept: 0, status: 403, reason });
+    await send(bytes(100));
+    expect(session.stored.equals(bytes(100))).toBe(true);
+  });
+
+  it('does not retry after a 403 for a missing permission', async () => {
+    session.faults.push({ kept: 0, status: 403, reason: 'forbidden' });
+    await expect(send(bytes(100))).rejects.toThrow('status 403 for bytes 0-99');
+    expect(session.requests).toBe(1);
+  });
+
+  it.each([
+    ['a 503', { status: 503, response: { status: 503 } }],
+    ['a 500', { response: { status: 500 } }],
+    ['a 429', { status: 429 }],
+    ['a 403 for too many requests', { status: 403, response: { status: 403, data: refusal('rateLimitExceeded') } }],
+    ['a lost connection', Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })],
+  ])('opens the session again after %s', async (_what, error) => {
+    await send(bytes(100), upload({ refusals: [error, error, error] }));
+    expect(session.stored.equals(bytes(100))).toBe(true);
+  });
+
+  it('makes four attempts to open the session', async () => {
+    const refusals = Array.from({ length: 5 }, () => ({ status: 503 }));
+    await expect(send(bytes(100), upload({ refusals }))).rejects.toMatchObject({ status: 503 });
+    expect(refusals).toHaveLength(1);
+  });
+
+  it.each([
+    ['a 403 for a missing permission', { status: 403, response: { status: 403, data: refusal('forbidden') } }],
+    ['a 404', { status: 404 }],
+  ])('does not open the session again after %s', async (_what, error) => {
+    const refusals = [error, error];
+    await expect(send(bytes(100), upload({ refusals }))).rejects.toBe(error);
+    expect(refusals).toHaveLength(1);
   });
 
   it.each([400, 407, 410, 428, 499])('does not retry after the status %d', async (status) => {
