@@ -23,17 +23,11 @@ export interface ProcessErrorsOptions {
  * @returns a function that restores the default: such an error ends the process
  */
 export function outliveUnhandledErrors({ target, log, registry, clock }: ProcessErrorsOptions): () => void {
-  const counter = new Counter({
-    name: 'olap_warden_unhandled_errors_total',
-    help: 'Errors that nothing handled, by origin; each is a defect. The process goes on.',
-    labelNames: ['origin'],
-    registers: [registry],
-  });
+  const count = countUnhandledErrors(registry);
   const lines = new RateLimiter(clock, LINES);
   const listeners = ORIGINS.map((origin) => {
-    counter.inc({ origin }, 0);
     const listener = (error: unknown): void => {
-      counter.inc({ origin });
+      count(origin);
       const suppressed = lines.admit(origin);
       if (suppressed === undefined) return;
       log.error({ err: error, origin, suppressed }, 'an error was not handled; the process goes on');
@@ -44,4 +38,16 @@ export function outliveUnhandledErrors({ target, log, registry, clock }: Process
   return () => {
     for (const { origin, listener } of listeners) target.off(origin, listener);
   };
+}
+
+/** The metric, with a series for each origin from the start. */
+export function countUnhandledErrors(registry: Registry): (origin: (typeof ORIGINS)[number]) => void {
+  const counter = new Counter({
+    name: 'olap_warden_unhandled_errors_total',
+    help: 'Errors that nothing handled, by origin; each is a defect. The process goes on.',
+    labelNames: ['origin'],
+    registers: [registry],
+  });
+  for (const origin of ORIGINS) counter.inc({ origin }, 0);
+  return (origin) => counter.inc({ origin });
 }

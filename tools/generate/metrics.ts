@@ -15,6 +15,7 @@ import { observeExpiries } from '../../src/operator/expiry-metrics.ts';
 import { prometheusMetrics } from '../../src/operator/metrics.ts';
 import { resultCleanerMetrics } from '../../src/operator/result-cleaner.ts';
 import { systemClock } from '../../src/platform/clock.ts';
+import { countUnhandledErrors } from '../../src/platform/process-errors.ts';
 import { prometheusQueryMetrics } from '../../src/results/metrics.ts';
 import type { GeneratedFiles } from './generator.ts';
 
@@ -45,6 +46,7 @@ const CHAPTERS: readonly Chapter[] = [
     register: (registry) => {
       observeRejectedConfig(registry, NO_CALL);
       countReloads(registry);
+      countUnhandledErrors(registry);
       observeStore(registry, NO_CALL);
     },
   },

@@ -418,12 +418,7 @@ describe('the alerts', () => {
 
   it.each([
     ['OlapWardenViewStale', `olap_warden_store_age_seconds{${POD}}`, '20x10 70x10', '20x20'],
-    [
-      'OlapWardenUnhandledErrors',
-      `olap_warden_unhandled_errors_total{${POD},origin="uncaughtException"}`,
-      '0x5 1x20',
-      '3x30',
-    ],
+    ['OlapWardenUnhandledErrors', `olap_warden_unhandled_errors_total{${POD}}`, '0x5 1x20', '3x30'],
     ['OlapWardenConfigRejected', `olap_warden_config_rejected{${POD}}`, '0x10 1x10', '0x20'],
     [
       'OlapWardenReconcileErrors',
