@@ -75,6 +75,7 @@ describe.each([
       'Symbol(not an error)',
     ])
       await program.printed(`"message":"${text}`, WAIT_LIMIT_MS);
+    expect(program.output).toContain('an error was not handled; the process goes on');
     expect((await fetch(`${metricsUrl}/readyz`)).status).toBe(200);
     process.kill(program.pid, 'SIGTERM');
     expect(await program.exited).toBe(0);

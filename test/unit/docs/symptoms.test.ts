@@ -31,6 +31,13 @@ const TESTS: readonly (readonly [symptom: string, test: string, text: string])[]
   ['resource watch failed', 'test/integration/app/logged-symptoms.test.ts', 'resource watch failed; retrying'],
   ['reconciliation failed', 'test/unit/operator/controller-loop.test.ts', 'reconciliation failed; retrying'],
   [
+    'an error was not handled',
+    'test/integration/app/unhandled-errors.test.ts',
+    'an error was not handled; the process',
+  ],
+  ['a record could not be written', 'test/unit/platform/logging.test.ts', 'a record could not be written to the log'],
+  ['a connection could not be', 'test/unit/api/server/server.test.ts', 'a connection could not be accepted'],
+  [
     'configuration file rejected',
     'test/integration/app/logged-symptoms.test.ts',
     'configuration file rejected; keeping',

@@ -5,6 +5,7 @@ import { Agent, request } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { createEngine } from '../../../../src/pinot/connection.ts';
 import { drain, listen } from '../../../../src/api/server/server.ts';
+import { createLogger } from '../../../../src/platform/logging.ts';
 import { dataPlaneOf, testApp, TEST_HEADERS } from '../../../support/app.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';
@@ -66,5 +67,42 @@ describe('the shutdown of a server', () => {
     await listen(app, '127.0.0.1', 0);
     // A clock that does not advance: a wait would not end.
     expect(await drain(app, 10_000, new FakeClock())).toBe(true);
+  });
+});
+
+describe('a listener', () => {
+  it('that cannot accept a connection goes on, with a limited number of log lines', async () => {
+    const lines: string[] = [];
+    const app = await testApp({
+      register: async (scope) => void scope.get('/open', { config: { public: true } }, async () => ({ open: true })),
+      parts: { logger: createLogger('warn', { write: (line) => void lines.push(line) }) },
+    });
+    const port = await listen(app, '127.0.0.1', 0);
+    const error = Object.assign(new Error('accept EMFILE'), { code: 'EMFILE', syscall: 'accept' });
+    for (let i = 0; i < 100; i++) app.server.emit('error', error);
+    expect((await request(`http://127.0.0.1:${port}/open`)).statusCode).toBe(200);
+    await app.close();
+    expect(lines).toHaveLength(3);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      msg: 'a connection could not be accepted',
+      err: { code: 'EMFILE' },
+    });
+  });
+
+  it('a response whose connection has ended can be written to', async () => {
+    const written = Promise.withResolvers<string | undefined>();
+    const app = await testApp({
+      register: async (scope) =>
+        void scope.get('/gone', { config: { public: true } }, async (_request, reply) => {
+          reply.hijack();
+          reply.raw.destroy();
+          reply.raw.write('x', (failed) => written.resolve((failed as NodeJS.ErrnoException | undefined)?.code));
+        }),
+    });
+    const port = await listen(app, '127.0.0.1', 0);
+    await expect(request(`http://127.0.0.1:${port}/gone`)).rejects.toThrow();
+    // Without a listener of its `error` event, the test run would fail with an uncaught exception.
+    expect(await written.promise).toBe('ERR_STREAM_DESTROYED');
+    await app.close();
   });
 });
