@@ -108,6 +108,8 @@ function interruptible(command: (context: CheckContext) => Promise<number>): Com
         clock: systemClock,
         signal: interrupted.signal,
       });
+    } catch (error) {
+      return report(error, context);
     } finally {
       signals.release();
     }

@@ -24,7 +24,7 @@ const MAX_LISTENERS = 24;
 /** Entry point of all requests: classifies each one, rejects ambiguous ones, and passes the rest to the data or control plane. */
 export function createDispatcher({ dataPlane, controlPlane, exchange }: DispatcherParts): Listener {
   return serveSequentially((request: IncomingMessage, response: ServerResponse) => {
-    // A write to a response whose connection has ended is an `error` event.
+    // A write to a response after its end is an `error` event.
     withErrorListener(response).setMaxListeners(MAX_LISTENERS);
     let requestClass: RequestClass;
     try {

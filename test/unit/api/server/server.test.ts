@@ -89,20 +89,21 @@ describe('a listener', () => {
     });
   });
 
-  it('a response whose connection has ended can be written to', async () => {
+  it('outlives a write to a response after its end', async () => {
     const written = Promise.withResolvers<string | undefined>();
     const app = await testApp({
       register: async (scope) =>
-        void scope.get('/gone', { config: { public: true } }, async (_request, reply) => {
+        void scope.get('/late', { config: { public: true } }, async (_request, reply) => {
           reply.hijack();
-          reply.raw.destroy();
-          reply.raw.write('x', (failed) => written.resolve((failed as NodeJS.ErrnoException | undefined)?.code));
+          reply.raw.end('whole');
+          reply.raw.write('more', (failed) => written.resolve((failed as NodeJS.ErrnoException | undefined)?.code));
         }),
     });
     const port = await listen(app, '127.0.0.1', 0);
-    await expect(request(`http://127.0.0.1:${port}/gone`)).rejects.toThrow();
+    const { body } = await request(`http://127.0.0.1:${port}/late`);
+    expect(await body.text()).toBe('whole');
     // Without a listener of its `error` event, the test run would fail with an uncaught exception.
-    expect(await written.promise).toBe('ERR_STREAM_DESTROYED');
+    expect(await written.promise).toBe('ERR_STREAM_WRITE_AFTER_END');
     await app.close();
   });
 });
