@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { once } from '../support/once.ts';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { once } from './once.ts';
 import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
