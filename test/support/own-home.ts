@@ -25,6 +25,7 @@ const SETTINGS = {
 const OWN = {
   KUBECACHEDIR: 'kubectl',
   PIP_CACHE_DIR: 'pip',
+  CLOUDSDK_CONFIG: 'gcloud',
   HELM_CACHE_HOME: 'helm/cache',
   HELM_CONFIG_HOME: 'helm/config',
   HELM_DATA_HOME: 'helm/data',
