@@ -46,10 +46,12 @@ async function pasteWelcome(machine: NewMachine, output: string): Promise<void> 
   expect(JSON.parse(page ?? '')).toMatchObject({ offset: 5, numRows: 5, numRowsResultSet: 1000 });
 }
 
-/** The home has the caches of npm and of the parts, and nothing else. */
+/** The home has the caches of npm and of the parts, and the counters that Go writes whenever it runs; nothing else. */
 async function expectCachesOnly({ home }: NewMachine): Promise<void> {
-  expect((await readdir(home)).toSorted()).toEqual(['.cache', '.npm']);
+  const found = (await readdir(home)).filter((name) => name !== '.config');
+  expect(found.toSorted()).toEqual(['.cache', '.npm']);
   expect(await readdir(join(home, '.cache'))).toEqual(['olap-warden']);
+  expect(await readdir(join(home, '.config')).catch(() => ['go'])).toEqual(['go']);
 }
 
 /** Nothing of the machine runs or listens after Ctrl-C. */
