@@ -14,6 +14,7 @@ export function uniqueNames(columnNames: readonly string[]): readonly string[] {
   const given = columnNames.map((name) => name.toWellFormed());
   const taken = new Set(given.map((name) => name.toLowerCase()));
   const kept = new Set<string>();
+  // By the form that `taken` has: for names that differ in case only, the search goes on where the last one ended.
   const suffixes = new Map<string, number>();
   return given.map((name) => {
     if (name !== '' && !kept.has(name)) {
@@ -21,9 +22,10 @@ export function uniqueNames(columnNames: readonly string[]): readonly string[] {
       return name;
     }
     const base = name === '' ? NAME_OF_EMPTY : name;
-    let suffix = suffixes.get(base) ?? 1;
+    const caseless = base.toLowerCase();
+    let suffix = suffixes.get(caseless) ?? 1;
     while (taken.has(`${base}_${suffix}`.toLowerCase())) suffix++;
-    suffixes.set(base, suffix + 1);
+    suffixes.set(caseless, suffix + 1);
     taken.add(`${base}_${suffix}`.toLowerCase());
     return `${base}_${suffix}`;
   });
