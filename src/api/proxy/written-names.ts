@@ -5,6 +5,7 @@ import type { AnswerFlow, AnswerHead, AnswerSink, EngineEndpoint } from '../../p
 
 /** Messages of the engine are short; a longer response has rows. */
 const MAX_HELD_BYTES = 64 * 1024;
+/** Of the response without compression, before and after the change. */
 const MAX_UNPACKED_BYTES = 1024 * 1024;
 
 const ROWS = Buffer.from('"rows":');
@@ -73,8 +74,15 @@ export function namingEndpoint(endpoint: EngineEndpoint, names: readonly string[
   };
 }
 
-function withWrittenNames(text: string, names: readonly string[]): string {
-  return text.replaceAll(PRINTED_NAME, (printed, number: string) => names[Number(number) - 1] ?? printed);
+/** @returns undefined where the text would be too long: a caller may repeat `cte 1` in a literal that the message quotes, and choose a long name */
+function withWrittenNames(text: string, names: readonly string[]): string | undefined {
+  const nameOf = (printed: string, number: string): string => names[Number(number) - 1] ?? printed;
+  let { length } = text;
+  for (const [printed, number = ''] of text.matchAll(PRINTED_NAME)) {
+    length += nameOf(printed, number).length - printed.length;
+    if (length > MAX_UNPACKED_BYTES) return undefined;
+  }
+  return text.replaceAll(PRINTED_NAME, nameOf);
 }
 
 /** @returns the same bytes where there is nothing to change */
@@ -83,7 +91,9 @@ function restored(body: Buffer, coding: string, names: readonly string[]): Buffe
   if (text === undefined || text.includes(ROWS)) return body;
   // The names become parts of JSON strings.
   const escaped = names.map((name) => JSON.stringify(name).slice(1, -1));
-  const changed = Buffer.from(withWrittenNames(text.toString(), escaped));
+  const named = withWrittenNames(text.toString(), escaped);
+  if (named === undefined) return body;
+  const changed = Buffer.from(named);
   return coding === 'gzip' ? gzipSync(changed) : changed;
 }
 
