@@ -1,8 +1,12 @@
 /**
  * The response to `EXPLAIN` leaves `tablesQueried` empty, but its plan names the tables: `table=[[default, orders]]` of the planner,
- * `table=[orders]` of servers that were asked, `TABLE SCAN (orders)` of an implementation plan.
+ * `table=[orders]` of servers that were asked, `TABLE SCAN (orders)` of an implementation plan. `AS JSON` has `"table": ["default", "orders"]`, `AS XML`
+ * has `<Property name="table">[default, orders]</Property>`, and `AS DOT` has `table = [default, orders]`.
  */
-const TABLE_IN_PLAN = /\btable=\[\[?([^[\]]*)\]|\bTABLE SCAN \(([^()]*)\)/g;
+const TABLE_IN_PLAN = /(?:\b|\\n)table(?:"\s*:\s*|">\s*| ?= ?)\[\[?([^[\]]*)\]|\bTABLE SCAN \(([^()]*)\)/g;
+
+/** Quotes of JSON, and the line breaks that labels of DOT have anywhere, as a backslash and a letter. */
+const BETWEEN_LETTERS = /"|\\n/g;
 
 /** Longer plans are not passed on, because they could not be checked. */
 export const MAX_PLAN_BYTES = 2 * 1024 * 1024;
@@ -27,6 +31,7 @@ export function planTables(body: Buffer): readonly string[] {
 /** Database and table are the last two parts of `default, orders` and of `sales.orders`. */
 function nameOf(path: string): string {
   return path
+    .replaceAll(BETWEEN_LETTERS, '')
     .split(/[.,]/)
     .map((part) => part.trim())
     .slice(-2)

@@ -154,7 +154,8 @@ export class TablesGuard {
   finish(done: (unexpected: Error | undefined, rest: readonly Buffer[]) => void): void {
     const judge = () => {
       if (this.#failure) return done(this.#failure, []);
-      const unexpected = unexpectedTables(this.#decompressed.end(), this.#tables);
+      const checked = this.#tables.explains ? this.#decompressed.whole() : this.#decompressed.end();
+      const unexpected = unexpectedTables(checked, this.#tables);
       done(unexpected.length > 0 ? new UnexpectedTables(unexpected) : undefined, this.#held.chunks);
     };
     const gunzip = this.#gunzip;
@@ -199,6 +200,12 @@ class Tail {
   /** The bytes of the tail. Only the last chunk, without a copy, where it contains the field. */
   end(): Buffer {
     const last = this.chunks.at(-1);
-    return last !== undefined && (this.chunks.length === 1 || last.includes(FIELD)) ? last : Buffer.concat(this.chunks);
+    return last?.includes(FIELD) === true ? last : this.whole();
+  }
+
+  /** All bytes that it keeps. */
+  whole(): Buffer {
+    const [first, ...others] = this.chunks;
+    return first !== undefined && others.length === 0 ? first : Buffer.concat(this.chunks);
   }
 }

@@ -75,6 +75,9 @@ describe.each(WAYS)('EXPLAIN with `%s`, %s', (way, coding) => {
     'LeafStageCombineOperator(table=[events_OFFLINE])',
     'TABLE SCAN (events) null',
     'LogicalValues(tuples=[[{ 1 }]])',
+    '{"id": "0", "relOp": "LogicalTableScan", "table": [\n  "default",\n  "events"\n]}',
+    '<Property name="table">\n\t[default, events]\n</Property>',
+    String.raw`"LogicalTableScan\ntable = [default, eve\nnts]\n"`,
   ])('returns a plan of the judged tables: %s', async (plan) => {
     const { status, text } = await explain(plan);
     expect(status).toBe(200);
@@ -87,8 +90,18 @@ describe.each(WAYS)('EXPLAIN with `%s`, %s', (way, coding) => {
     'LeafStageCombineOperator(table=[salaries])',
     'LogicalTableScan(table=[[salaries]])',
     'TABLE SCAN (salaries) null',
+    '{"id": "0", "relOp": "LogicalTableScan", "table": [\n  "default",\n  "salaries"\n]}',
+    '<Property name="table">\n\t[default, salaries]\n</Property>',
+    String.raw`"LogicalTableScan\ntable = [default, salaries]\n"`,
   ])('does not return a plan of another table: %s', async (plan) => {
     const { status, text } = await explain(plan);
+    expect(status).toBe(403);
+    expect(text).not.toContain('salaries');
+  });
+
+  // It arrives in several pieces, and the last one has `tablesQueried`.
+  it('does not return a long plan of another table', async () => {
+    const { status, text } = await explain(`PinotLogicalTableScan(table=[[default, salaries]]) ${'x'.repeat(500_000)}`);
     expect(status).toBe(403);
     expect(text).not.toContain('salaries');
   });
@@ -113,6 +126,18 @@ describe.each(WAYS)('a message of the engine with `%s`, %s', (way, coding) => {
     expect((JSON.parse(text) as { exceptions: { message: string }[] }).exceptions[0]?.message).toBe(
       `QueryValidationError: Object 'c' not found in 'WITH "ä"1" AS …'`,
     );
+  });
+
+  it('does not grow by a long name that it has thousands of times', async () => {
+    body = JSON.stringify({ exceptions: [{ errorCode: 700, message: 'cte 1 '.repeat(10_000) }] });
+    const { status, text } = await query(
+      way,
+      `WITH "${'n'.repeat(1024)}" AS (SELECT a FROM events) SELECT a FROM events`,
+      coding,
+    );
+    expect(status).toBe(200);
+    expect(text.length).toBeLessThan(2 * body.length);
+    expect(JSON.parse(text)).toMatchObject(JSON.parse(body) as object);
   });
 
   it('leaves rows as they are', async () => {
