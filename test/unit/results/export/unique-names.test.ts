@@ -133,16 +133,6 @@ describe('the names of the columns of a download', () => {
     },
   );
 
-  it('are found in linear time for thousands of names that differ in case only', { timeout: 90_000 }, () => {
-    const letters = 'abcdefghijklmnop'.split('');
-    const spelling = (i: number): string =>
-      letters.map((letter, bit) => ((i >> bit) % 2 === 1 ? letter.toUpperCase() : letter)).join('');
-    const names = Array.from({ length: 60_000 }, (_, i) => spelling(i >> 1));
-    const start = performance.now();
-    expect(new Set(uniqueNames(names)).size).toBe(names.length);
-    expect(performance.now() - start).toBeLessThan(20_000);
-  });
-
   it('are told by the metadata of Arrow and Parquet where they differ from those of the engine', async () => {
     const columns = { columnNames: ['m', 'm'], columnDataTypes: ['DOUBLE', 'LONG'] };
     const { schema } = tableFromIPC(await collect(arrowStream(columns, rowOf(['DOUBLE', 'LONG']))));
