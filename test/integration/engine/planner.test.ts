@@ -34,7 +34,7 @@ describe('the planners', () => {
   it('scan the tables of subqueries, of queries within strings and of EXPLAIN, not common table expressions', async () => {
     const texts = [
       "EXPLAIN PLAN FOR SELECT a FROM t WHERE id IN (SELECT a FROM u) AND in_subquery(a, 'SELECT ID_SET(a) FROM orders') = 1",
-      "WITH customers AS (SELECT lookUp('types', 'a', 'id', id) AS id FROM t) SELECT id FROM customers, sales.u",
+      "WITH customers AS (SELECT lookUp('types', 'a', 'id', id) AS id FROM t) SELECT customers.id FROM customers, sales.u",
       "SET database='sales'; SELECT a FROM t",
       'SELECT id FROM missing',
     ];
@@ -106,14 +106,15 @@ describe('printed texts', () => {
     const of = (...kinds: Difference[]): Finding[] => findings.filter(({ difference }) => kinds.includes(difference));
     const unsound = of('reads other tables than were checked');
     const outside = of('common table expression not visible');
+    const hidden = of('common table expression visible to the engine only');
     const lost = of('no longer plans', 'other tables', 'other columns', 'other plan');
     process.stdout.write(
-      `seed ${SEED}, ${TEXTS} texts: ${cases.length} passed the check, some version planned ${planned.size}; ${unsound.length} unsound, ${lost.length} lost, ${outside.length} use a common table expression outside of its WITH\n`,
+      `seed ${SEED}, ${TEXTS} texts: ${cases.length} passed the check, some version planned ${planned.size}; ${unsound.length} unsound, ${lost.length} lost, ${outside.length} use a common table expression outside of its WITH, ${hidden.length} a table that the engine takes for one\n`,
     );
     expect(await shown(unsound)).toEqual([]);
     expect(await shown(lost)).toEqual([]);
     expect(planned.size).toBeGreaterThan(TEXTS * 0.4);
     // The generator reaches the positions where the scopes of the check and of the engine differ.
-    expect(outside.length).toBeGreaterThan(0);
+    if (TEXTS >= 1_000) expect(outside.length).toBeGreaterThan(0);
   }, 14_400_000);
 });
