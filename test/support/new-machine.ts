@@ -9,6 +9,8 @@ import { execute as run } from './execute.ts';
 import { TEST_LIMIT_MS } from './limits.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
+/** Git, also where this repository belongs to another user, as one that a container mounts. A clone starts a second git, which does not inherit the option. */
+const GIT = `git -c 'safe.directory=*'`;
 
 /** `nobody`, who owns no file of this machine. */
 const NOBODY = 65_534;
@@ -55,7 +57,7 @@ export class NewMachine {
     const machine = new NewMachine(folder, options);
     await chmod(folder, 0o755);
     await mkdir(join(folder, options.name));
-    const clone = `umask ${options.umask ?? '022'} && mkdir home tmp && git clone -q '${ROOT}' clone`;
+    const clone = `umask ${options.umask ?? '022'} && mkdir home tmp && ${GIT} clone -q --upload-pack "${GIT} upload-pack" '${ROOT}' clone`;
     await run('bash', ['-c', clone], { cwd: join(folder, options.name) });
     await machine.#own();
     return machine;

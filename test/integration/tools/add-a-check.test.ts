@@ -26,7 +26,9 @@ const node = (...args: string[]) =>
 
 beforeAll(async () => {
   copy = await mkdtemp(join(tmpdir(), 'olap-warden-add-a-check-'));
-  const { stdout } = await run('git', ['ls-files', '-co', '--exclude-standard'], { cwd: ROOT });
+  const { stdout } = await run('git', ['-c', 'safe.directory=*', 'ls-files', '-co', '--exclude-standard'], {
+    cwd: ROOT,
+  });
   for (const path of stdout.split('\n').filter((path) => path !== '' && existsSync(join(ROOT, path)))) {
     await cp(join(ROOT, path), join(copy, path), { verbatimSymlinks: true });
   }

@@ -26,7 +26,7 @@ beforeAll(async () => {
   programs = join(folder, 'programs');
   mkdirSync(repository);
   mkdirSync(programs);
-  const files = 'git ls-files -z --cached --others --exclude-standard';
+  const files = `git -c 'safe.directory=*' ls-files -z --cached --others --exclude-standard`;
   execFileSync('bash', ['-c', `${files} | tar --null -T - -c | tar -x -C "$1"`, 'bash', repository], { cwd: ROOT });
   symlinkSync(join(ROOT, 'node_modules'), join(repository, 'node_modules'));
   // An image takes minutes, and has its own tests.
