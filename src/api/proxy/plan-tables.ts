@@ -1,12 +1,20 @@
 /**
  * The response to `EXPLAIN` leaves `tablesQueried` empty, but its plan names the tables: `table=[[default, orders]]` of the planner,
- * `table=[orders]` of servers that were asked, `TABLE SCAN (orders)` of an implementation plan. `AS JSON` has `"table": ["default", "orders"]`, `AS XML`
- * has `<Property name="table">[default, orders]</Property>`, and `AS DOT` has `table = [default, orders]`.
+ * `table=[orders]` of servers that were asked, `TABLE SCAN (orders)` of an implementation plan. `AS JSON` has `"table": ["default", "orders"]` and
+ * `"table": "orders"`, `AS XML` has `<Property name="table">[default, orders]</Property>`, and `AS DOT` has `table = [default, orders]`.
  */
-const TABLE_IN_PLAN = /(?:\b|\\n)table(?:"\s*:\s*|">\s*| ?= ?)\[\[?([^[\]]*)\]|\bTABLE SCAN \(([^()]*)\)/g;
+const TABLE_IN_PLAN = new RegExp(
+  [
+    String.raw`(?:\b|\\n)table ?= ?\[\[?([^[\]]*)\]`,
+    String.raw`\bTABLE SCAN \(([^()]*)\)`,
+    String.raw`"table"\s*:\s*(\[[^[\]]*\]|"[^"\\]*")`,
+    String.raw`\bname="table">([^<>]*)<`,
+  ].join('|'),
+  'g',
+);
 
-/** Quotes of JSON, and the line breaks that labels of DOT have anywhere, as a backslash and a letter. */
-const BETWEEN_LETTERS = /"|\\n/g;
+/** Brackets of lists, quotes of JSON, and the line breaks that labels of DOT have anywhere, as a backslash and a letter. */
+const NOT_IN_NAMES = /[[\]"]|\\n/g;
 
 /** Longer plans are not passed on, because they could not be checked. */
 export const MAX_PLAN_BYTES = 2 * 1024 * 1024;
@@ -22,7 +30,9 @@ export function planTables(body: Buffer): readonly string[] {
     if (!Array.isArray(row)) continue;
     for (const [index, cell] of row.entries()) {
       if (typeof cell !== 'string' || columns[index] === TEXT_COLUMN) continue;
-      for (const [, path, scanned] of cell.matchAll(TABLE_IN_PLAN)) names.add(nameOf(path ?? scanned ?? ''));
+      for (const [, ...paths] of cell.matchAll(TABLE_IN_PLAN)) {
+        names.add(nameOf(paths.find((path) => path !== undefined) ?? ''));
+      }
     }
   }
   return [...names];
@@ -31,7 +41,7 @@ export function planTables(body: Buffer): readonly string[] {
 /** Database and table are the last two parts of `default, orders` and of `sales.orders`. */
 function nameOf(path: string): string {
   return path
-    .replaceAll(BETWEEN_LETTERS, '')
+    .replaceAll(NOT_IN_NAMES, '')
     .split(/[.,]/)
     .map((part) => part.trim())
     .slice(-2)

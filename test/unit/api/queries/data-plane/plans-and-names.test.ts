@@ -5,7 +5,7 @@ import { formatSrn } from '../../../../../src/access/policy/srn.ts';
 import { createEngine } from '../../../../../src/pinot/connection.ts';
 import { tableNameOf } from '../../../../../src/pinot/table-name.ts';
 import type { Engine, KnownTables } from '../../../../../src/pinot/types.ts';
-import { MAX_PLAN_BYTES } from '../../../../../src/api/proxy/plan-tables.ts';
+import { MAX_PLAN_BYTES, planTables } from '../../../../../src/api/proxy/plan-tables.ts';
 import { authorizerBy, dataPlaneOf, TEST_HEADERS, testApp } from '../../../../support/app.ts';
 import { FakeEngine } from '../../../../support/fake-engine.ts';
 
@@ -77,6 +77,8 @@ describe.each(WAYS)('EXPLAIN with `%s`, %s', (way, coding) => {
     'LogicalValues(tuples=[[{ 1 }]])',
     '{"id": "0", "relOp": "LogicalTableScan", "table": [\n  "default",\n  "events"\n]}',
     '<Property name="table">\n\t[default, events]\n</Property>',
+    '{"id": "0", "relOp": "LeafStageCombineOperator", "table": "events"}',
+    '<Property name="table">\n\tevents\n</Property>',
     String.raw`"LogicalTableScan\ntable = [default, eve\nnts]\n"`,
   ])('returns a plan of the judged tables: %s', async (plan) => {
     const { status, text } = await explain(plan);
@@ -92,6 +94,8 @@ describe.each(WAYS)('EXPLAIN with `%s`, %s', (way, coding) => {
     'TABLE SCAN (salaries) null',
     '{"id": "0", "relOp": "LogicalTableScan", "table": [\n  "default",\n  "salaries"\n]}',
     '<Property name="table">\n\t[default, salaries]\n</Property>',
+    '{"id": "0", "relOp": "LeafStageCombineOperator", "table": "salaries"}',
+    '<Property name="table">\n\tsalaries\n</Property>',
     String.raw`"LogicalTableScan\ntable = [default, salaries]\n"`,
   ])('does not return a plan of another table: %s', async (plan) => {
     const { status, text } = await explain(plan);
@@ -112,6 +116,17 @@ describe.each(WAYS)('EXPLAIN with `%s`, %s', (way, coding) => {
     expect(text).toContain('so the tables in it cannot be checked');
   });
 });
+
+// Quadratic work would take minutes. The limit is for a busy machine.
+it.each(['table=[', 'TABLE SCAN (', '"table":[', '"table" ', '"table":"', 'name="table">', String.raw`\ntable = [`])(
+  'a plan of %s many times is read in linear time',
+  (begin) => {
+    const plan = planned(begin.repeat(MAX_PLAN_BYTES / begin.length));
+    const start = performance.now();
+    planTables(Buffer.from(plan));
+    expect(performance.now() - start).toBeLessThan(10_000);
+  },
+);
 
 describe.each(WAYS)('a message of the engine with `%s`, %s', (way, coding) => {
   it('has the written name of a common table expression', async () => {
