@@ -19,23 +19,27 @@ const NOT_IN_NAMES = /[[\]"]|\\n/g;
 /** Longer plans are not passed on, because they could not be checked. */
 export const MAX_PLAN_BYTES = 2 * 1024 * 1024;
 
+/** A text names fewer tables (`max-sql-tables`), so a plan with more names is rejected whatever the others are. */
+const MAX_NAMES = 10_000;
+
 /** The column that repeats the text of the query; what it quotes is not a part of the plan. */
 const TEXT_COLUMN = 'SQL';
 
 /** The tables that the plans in a complete response name, as `table` or `database.table`; empty where it has none, such as an error. */
 export function planTables(body: Buffer): readonly string[] {
-  const { columns, rows } = resultOf(body);
   const names = new Set<string>();
-  for (const row of rows) {
-    if (!Array.isArray(row)) continue;
-    for (const [index, cell] of row.entries()) {
-      if (typeof cell !== 'string' || columns[index] === TEXT_COLUMN) continue;
-      for (const [, ...paths] of cell.matchAll(TABLE_IN_PLAN)) {
-        names.add(nameOf(paths.find((path) => path !== undefined) ?? ''));
-      }
+  for (const plan of plansIn(resultOf(body))) {
+    for (const [, ...paths] of plan.matchAll(TABLE_IN_PLAN)) {
+      names.add(nameOf(paths.find((path) => path !== undefined) ?? ''));
+      if (names.size > MAX_NAMES) return [...names];
     }
   }
   return [...names];
+}
+
+function plansIn({ columns, rows }: Result): readonly string[] {
+  const cells = rows.flatMap((row) => listOf(row).filter((_, index) => columns[index] !== TEXT_COLUMN));
+  return cells.filter((cell) => typeof cell === 'string');
 }
 
 /** Database and table are the last two parts of `default, orders` and of `sales.orders`. */
