@@ -21,7 +21,7 @@ const SETTINGS = {
   ASDF_DATA_DIR: '.asdf',
   DOCKER_CONFIG: '.docker',
 } as const;
-/** Caches and data of programs, in the folder of the run. */
+/** Caches and data of programs, in the folder of the run, unless the user has settings for them. */
 const OWN = {
   KUBECACHEDIR: 'kubectl',
   PIP_CACHE_DIR: 'pip',
@@ -29,6 +29,7 @@ const OWN = {
   HELM_CACHE_HOME: 'helm/cache',
   HELM_CONFIG_HOME: 'helm/config',
   HELM_DATA_HOME: 'helm/data',
+  RUSTUP_HOME: 'rustup',
 } as const;
 
 /** Where Go has its settings and caches; empty without Go. */
@@ -57,8 +58,8 @@ export function ownHome(folder: string, parts = cacheFolder()): Record<string, s
   symlinkSync(parts, join(home, PARTS));
   const found = Object.entries(SETTINGS).filter(([, path]) => existsSync(join(user, path)));
   return {
-    ...Object.fromEntries(found.map(([name, path]) => [name, process.env[name] ?? join(user, path)])),
     ...Object.fromEntries(Object.entries(OWN).map(([name, path]) => [name, join(folder, path)])),
+    ...Object.fromEntries(found.map(([name, path]) => [name, process.env[name] ?? join(user, path)])),
     ...goFolders(),
     npm_config_cache: process.env['npm_config_cache'] ?? join(user, '.npm'),
     HOME: home,
