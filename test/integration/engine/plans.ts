@@ -118,10 +118,14 @@ function differenceOf(
   // The engine reads the table of that name, because the position is outside of its WITH.
   if ('error' in printed && /Object 'cte \d+' not found/.test(printed.error))
     return ['common table expression not visible', printed.error];
+  const difference = lostBy(original, printed);
+  return difference !== undefined && namesTableLikeCommonTable(found)
+    ? ['common table expression visible to the engine only', difference.join(': ')]
+    : difference;
+}
+
+function lostBy(original: Plan, printed: Plan | Refused): [Difference, string] | undefined {
   if ('error' in printed) return ['no longer plans', printed.error];
-  const more = printed.tables.filter((name) => !original.tables.includes(name));
-  if (more.length > 0 && more.every((name) => isNameOfCommonTable(found, name)))
-    return ['common table expression visible to the engine only', more.join()];
   for (const [difference, before, after] of [
     ['other tables', original.tables.join(), printed.tables.join()],
     ['other columns', original.columns.join(), printed.columns.join()],
@@ -131,10 +135,11 @@ function differenceOf(
   return undefined;
 }
 
-/** Calcite ignores the parentheses around a query with WITH, so that what follows them is within its scope. */
-function isNameOfCommonTable({ judged: { commonTables }, byCase }: Case, scanned: string): boolean {
-  const name = scanned.slice(scanned.lastIndexOf('.') + 1);
-  return commonTables.some((one) => one === name || (!byCase && one.toLowerCase() === name.toLowerCase()));
+/** Calcite ignores the parentheses around a query with WITH, so that what follows them is within its scope: it can take the name of a table for the other. */
+function namesTableLikeCommonTable({ text, judged: { commonTables, tables }, byCase }: Case): boolean {
+  const spelled = (name: string): string => (byCase ? name : name.toLowerCase());
+  const names = new Set(tables.map((table) => spelled(table.slice(table.lastIndexOf('.') + 1))));
+  return /\(\s*WITH\b/i.test(text) && commonTables.some((name) => names.has(spelled(name)));
 }
 
 /** Whether all meanings of a table's name were checked. */

@@ -133,19 +133,17 @@ public class Planner {
       tables.addAll(within.tables);
       // Only their plans must be equal.
       String own = plan.toString();
-      for (String query : queries) own = own.replace(literal(query), "query");
+      for (String query : queries) own = own.replace(escaped(query), "query").replace("'" + query.replace("'", "''") + "'", "query");
       // Tables have a database in front. A name alone is that of a recursive common table expression, which the printer replaces.
       own = own.replaceAll("table=\\[\\[[^,\\]]*\\]\\]", "table=[[recursive]]");
       plan.setLength(0);
       plan.append(own).append(within.plan);
     }
 
-    /** A string as plans print it. */
-    static String literal(String text) {
-      String quoted = text.replace("'", "''");
-      if (text.chars().allMatch(code -> code < 128)) return "'" + quoted + "'";
+    /** A string with letters beyond ASCII, as the plans of older versions print it. */
+    static String escaped(String text) {
       StringBuilder escaped = new StringBuilder("u&'");
-      for (char unit : quoted.replace("\\", "\\\\").toCharArray()) escaped.append(unit < 128 ? String.valueOf(unit) : String.format("\\%04x", (int) unit));
+      for (char unit : text.replace("'", "''").replace("\\", "\\\\").toCharArray()) escaped.append(unit < 128 ? String.valueOf(unit) : String.format("\\%04x", (int) unit));
       return escaped.append("'").toString();
     }
 
