@@ -1,0 +1,375 @@
+import type { Clock } from './clock.ts';
+
+/** Limits of one queue. `Infinity` is no limit. */
+export interface QueueLimits {
+  /** Name in metrics and messages, such as `memory`. */
+  readonly name: string;
+  /** Units that may be in use at the same time. Units are what the queue counts: requests, bytes, connections. */
+  readonly total: number;
+  /** The part of `total` that one key may use; default: `total`. */
+  readonly perKey?: number;
+  /** Places that may wait, in all and of one key. 0: what finds no room is refused at once. */
+  readonly maxWaiting: number;
+  readonly maxWaitingOfKey?: number;
+  /** Milliseconds after which a waiting place is refused; default: no limit. */
+  readonly maxWaitMs?: number;
+}
+
+/** Why a place was refused: too many wait, too many of the key wait, or it waited too long. */
+export type Refusal = 'full' | 'full-of-key' | 'timeout';
+
+export interface PlaceOptions {
+  /** Units that it uses; default 1. More than the limits allow are taken as the most that they allow. */
+  readonly units?: number;
+  /** The most units of the key, instead of `perKey`. */
+  readonly most?: number;
+  /** True for work that has begun before: it goes ahead of all places that have not. */
+  readonly first?: boolean;
+  /** Called once when the place is given: at once within `enter` where there is room. It must not throw. */
+  readonly start: (place: Place) => void;
+  /** Called once if the place is refused. It must not throw. */
+  readonly refuse: (reason: Refusal) => void;
+}
+
+/** A place in the queue: it waits, is in use, or has ended. */
+export interface Place {
+  /** Sets the units of a place in use when the actual number is known. It may exceed the limits: the next ones wait longer then. */
+  resize(units: number): void;
+  /** Ends the place, in use or waiting. Further calls do nothing. */
+  release(): void;
+}
+
+/** What a metric reads from a queue. */
+export interface QueueState {
+  readonly name: string;
+  readonly total: number;
+  readonly used: number;
+  readonly waiting: number;
+}
+
+export interface QueueObserver {
+  onStart(name: string, waitedMs: number): void;
+  onRefusal(name: string, reason: Refusal): void;
+}
+
+interface Key {
+  readonly name: string;
+  used: number;
+  /** Places that have not ended. */
+  places: number;
+  /** Without those that go ahead. */
+  readonly waiting: Set<QueuePlace>;
+}
+
+/** A place was refused; see `Refusal`. */
+export class QueueRefusal extends Error {
+  readonly reason: Refusal;
+  readonly limits: QueueLimits;
+
+  constructor(reason: Refusal, limits: QueueLimits) {
+    super(`no place in the queue \`${limits.name}\`: ${reason}`);
+    this.name = 'QueueRefusal';
+    this.reason = reason;
+    this.limits = limits;
+  }
+}
+
+/**
+ * Decides who may use something that is limited: now, later, or not at all. Keys (callers, addresses) take turns, the places of one key are served in
+ * the order of their arrival, and a key that uses its share holds up nobody else. A place that waits for many units of the total is not overtaken.
+ * The cost of a place does not depend on how many others wait, up to some ten thousand.
+ */
+export class FairQueue implements QueueState {
+  readonly #limits: QueueLimits;
+  readonly #clock: Pick<Clock, 'monotonic' | 'schedule'>;
+  readonly #observer: QueueObserver | undefined;
+  /** Keys with places in use or waiting. */
+  readonly #keys = new Map<string, Key>();
+  /** Keys whose first waiting place fits their share, in the order of their turns. */
+  readonly #ready = new Set<Key>();
+  /** Waiting places that go ahead of all keys. */
+  readonly #first = new Set<QueuePlace>();
+  #used = 0;
+  #waiting = 0;
+  #isServing = false;
+
+  constructor(limits: QueueLimits, clock: Pick<Clock, 'monotonic' | 'schedule'>, observer?: QueueObserver) {
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#observer = observer;
+  }
+
+  get name(): string {
+    return this.#limits.name;
+  }
+
+  get total(): number {
+    return this.#limits.total;
+  }
+
+  /** Units in use. */
+  get used(): number {
+    return this.#used;
+  }
+
+  /** Places that wait. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Units in use by one key. */
+  usedBy(key: string): number {
+    return this.#keys.get(key)?.used ?? 0;
+  }
+
+  /** Asks for a place. It is given or refused by the functions of `options`. A place that is given must be released; a refused one has ended. */
+  enter(key: string, options: PlaceOptions): Place {
+    const { total, perKey = total } = this.#limits;
+    const { most = perKey, units = 1, first = false } = options;
+    const place = new QueuePlace(this, this.#keyOf(key), {
+      ...options,
+      first,
+      most,
+      units: Math.min(units, most, total),
+    });
+    place.key.places++;
+    if (!this.#isOvertaking(place) && this.#fits(place)) {
+      this.#count(place);
+      this.#start(place, 0);
+      return place;
+    }
+    const refusal = this.#refusal(place);
+    if (refusal === undefined) this.#wait(place);
+    else this.#refuse(place, refusal);
+    return place;
+  }
+
+  /**
+   * As `enter`, as a promise.
+   * @param options.signal ends the wait; a place that is given must be released by the caller
+   * @throws {QueueRefusal}; the reason of the signal where it aborts first
+   */
+  async acquire(
+    key: string,
+    { signal, ...options }: Pick<PlaceOptions, 'units' | 'most' | 'first'> & { readonly signal?: AbortSignal } = {},
+  ): Promise<Place> {
+    signal?.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<Place>();
+    const place = this.enter(key, {
+      ...options,
+      start: resolve,
+      refuse: (reason) => reject(new QueueRefusal(reason, this.#limits)),
+    });
+    if (signal === undefined) return promise;
+    const abort = (): void => {
+      place.release();
+      reject(signal.reason as Error);
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      const given = await promise;
+      // It may have aborted since the place was given.
+      signal.throwIfAborted();
+      return given;
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  /** Runs a job in a place of the key. @throws {QueueRefusal}; what the job throws */
+  async run<T>(key: string, job: () => Promise<T>): Promise<T> {
+    const place = await this.acquire(key);
+    try {
+      return await job();
+    } finally {
+      place.release();
+    }
+  }
+
+  /** For `QueuePlace`. */
+  changeUnits(place: QueuePlace, by: number): void {
+    const { key } = place;
+    this.#used += by;
+    key.used += by;
+    if (by >= 0) return;
+    if (isFirstFitting(key)) this.#ready.add(key);
+    this.#serve();
+  }
+
+  /** For `QueuePlace`: a place ends without having been given. */
+  withdraw(place: QueuePlace): void {
+    this.#leave(place);
+    this.forget(place.key);
+    // Those behind it may fit now.
+    this.#serve();
+  }
+
+  /** For `QueuePlace`: one of the places of a key has ended. */
+  forget(key: Key): void {
+    key.places--;
+    if (key.places === 0) this.#keys.delete(key.name);
+  }
+
+  #keyOf(name: string): Key {
+    const known = this.#keys.get(name);
+    if (known !== undefined) return known;
+    const key = { name, used: 0, places: 0, waiting: new Set<QueuePlace>() };
+    this.#keys.set(name, key);
+    return key;
+  }
+
+  /** A key at its share stops only its own places: these are in `waiting`, and the key is not ready. */
+  #isOvertaking({ first, key }: QueuePlace): boolean {
+    return this.#first.size > 0 || (!first && (this.#ready.size > 0 || key.waiting.size > 0));
+  }
+
+  #fits(place: QueuePlace): boolean {
+    return this.#used + place.units <= this.#limits.total && fitsShare(place);
+  }
+
+  #refusal(place: QueuePlace): Refusal | undefined {
+    const { maxWaiting, maxWaitingOfKey = maxWaiting } = this.#limits;
+    if (place.key.waiting.size >= maxWaitingOfKey) return fitsShare(place) ? 'full' : 'full-of-key';
+    return this.#waiting >= maxWaiting ? 'full' : undefined;
+  }
+
+  #count(place: QueuePlace): void {
+    place.key.used += place.units;
+    this.#used += place.units;
+  }
+
+  #start(place: QueuePlace, waitedMs: number): void {
+    this.#observer?.onStart(this.#limits.name, waitedMs);
+    place.start();
+  }
+
+  #refuse(place: QueuePlace, reason: Refusal): void {
+    this.forget(place.key);
+    this.#observer?.onRefusal(this.#limits.name, reason);
+    place.refuse(reason);
+  }
+
+  #wait(place: QueuePlace): void {
+    const { key } = place;
+    this.#waiting++;
+    place.since = this.#clock.monotonic();
+    if (place.first) this.#first.add(place);
+    else {
+      key.waiting.add(place);
+      if (isFirstFitting(key)) this.#ready.add(key);
+    }
+    const { maxWaitMs } = this.#limits;
+    if (maxWaitMs === undefined) return;
+    place.cancelTimeout = this.#clock.schedule(() => {
+      this.#leave(place);
+      this.#refuse(place, 'timeout');
+      this.#serve();
+    }, maxWaitMs);
+  }
+
+  /** Takes a place out of the waiting ones. Its key goes to the end of the turns. */
+  #leave(place: QueuePlace): void {
+    const { key } = place;
+    place.cancelTimeout?.();
+    this.#waiting--;
+    if (this.#first.delete(place)) return;
+    key.waiting.delete(place);
+    this.#ready.delete(key);
+    if (isFirstFitting(key)) this.#ready.add(key);
+  }
+
+  /** Gives places while there is room for the next one. */
+  #serve(): void {
+    // A place that ends while it starts leads here again: the loop below goes on then, instead of one more on the stack.
+    if (this.#isServing) return;
+    this.#isServing = true;
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      if (this.#used + next.units > this.#limits.total) break;
+      // Counted first: whether its key is ready for another turn depends on it.
+      this.#count(next);
+      this.#leave(next);
+      this.#start(next, this.#clock.monotonic() - next.since);
+    }
+    this.#isServing = false;
+  }
+
+  #next(): QueuePlace | undefined {
+    for (const place of this.#first) return place;
+    for (const key of this.#ready) {
+      for (const place of key.waiting)
+        if (fitsShare(place)) return place;
+        else break;
+      // A place of the key has grown since.
+      this.#ready.delete(key);
+    }
+    return undefined;
+  }
+}
+
+/** Work that has begun ends sooner when it goes on, so the share of its key does not stop it. */
+function fitsShare({ first, key, units, most }: QueuePlace): boolean {
+  return first || key.used + units <= most;
+}
+
+function isFirstFitting({ waiting }: Key): boolean {
+  const [first] = waiting;
+  return first !== undefined && fitsShare(first);
+}
+
+class QueuePlace implements Place {
+  readonly key: Key;
+  readonly first: boolean;
+  readonly most: number;
+  units: number;
+  /** Monotonic time when it began to wait. */
+  since = 0;
+  cancelTimeout: (() => void) | undefined;
+  readonly #queue: FairQueue;
+  readonly #options: Pick<PlaceOptions, 'start' | 'refuse'>;
+  #state: 'waiting' | 'used' | 'ended' = 'waiting';
+
+  constructor(
+    queue: FairQueue,
+    key: Key,
+    options: Pick<PlaceOptions, 'start' | 'refuse'> & { first: boolean; most: number; units: number },
+  ) {
+    this.key = key;
+    this.first = options.first;
+    this.most = options.most;
+    this.units = options.units;
+    this.#queue = queue;
+    this.#options = options;
+  }
+
+  /** For `FairQueue`. */
+  start(): void {
+    this.#state = 'used';
+    this.#options.start(this);
+  }
+
+  /** For `FairQueue`. */
+  refuse(reason: Refusal): void {
+    this.#state = 'ended';
+    this.#options.refuse(reason);
+  }
+
+  resize(units: number): void {
+    if (this.#state !== 'used') return;
+    const by = units - this.units;
+    this.units = units;
+    this.#queue.changeUnits(this, by);
+  }
+
+  release(): void {
+    if (this.#state === 'waiting') {
+      this.#state = 'ended';
+      this.#queue.withdraw(this);
+    } else if (this.#state === 'used') {
+      const { units } = this;
+      this.#state = 'ended';
+      this.units = 0;
+      this.#queue.forget(this.key);
+      this.#queue.changeUnits(this, -units);
+    }
+  }
+}
