@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
 import { fileProperties } from '../../test/support/result-stores.ts';
 import { systemClock } from '../../src/platform/clock.ts';
-import { ByteBudget } from '../../src/api/server/bounds/byte-budget.ts';
+import { memoryQueue } from '../../src/api/server/admission/memory.ts';
 import { createQueryService } from '../../src/api/queries/service.ts';
 import { createLogger } from '../../src/platform/logging.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../src/results/settings.ts';
@@ -36,7 +36,7 @@ const service = await createQueryService({
 });
 const app = await testApp({
   register: service.register,
-  parts: { dataPlane: { ...service.data, budget: new ByteBudget() } },
+  parts: { dataPlane: { ...service.data, memory: memoryQueue() } },
 });
 await app.listen({ host: '127.0.0.1', port: 0 });
 const { port } = app.server.address() as AddressInfo;

@@ -52,6 +52,11 @@ export interface QueueObserver {
   onRefusal(name: string, reason: Refusal): void;
 }
 
+/** Observes queues, and reads their states when it is asked. */
+export interface QueueMetrics extends QueueObserver {
+  watch(...states: readonly QueueState[]): void;
+}
+
 interface Key {
   readonly name: string;
   used: number;
@@ -60,6 +65,8 @@ interface Key {
   /** Without those that go ahead. */
   readonly waiting: Set<QueuePlace>;
 }
+
+const UNMEASURED: Pick<Clock, 'monotonic' | 'schedule'> = { monotonic: () => 0, schedule: () => () => undefined };
 
 /** A place was refused; see `Refusal`. */
 export class QueueRefusal extends Error {
@@ -93,10 +100,20 @@ export class FairQueue implements QueueState {
   #waiting = 0;
   #isServing = false;
 
-  constructor(limits: QueueLimits, clock: Pick<Clock, 'monotonic' | 'schedule'>, observer?: QueueObserver) {
+  /** @param clock undefined where nothing waits, or nobody asks how long */
+  constructor(
+    limits: QueueLimits,
+    clock: Pick<Clock, 'monotonic' | 'schedule'> = UNMEASURED,
+    observer?: QueueObserver,
+  ) {
     this.#limits = limits;
     this.#clock = clock;
     this.#observer = observer;
+  }
+
+  /** For jobs of one kind, at most `total` at once; the others wait for as long as it takes. */
+  static ofJobs(name: string, total: number): FairQueue {
+    return new FairQueue({ name, total, maxWaiting: Infinity });
   }
 
   get name(): string {
@@ -176,8 +193,25 @@ export class FairQueue implements QueueState {
     }
   }
 
+  /** As `enter`, for what does not wait. @returns the place, or why there is none */
+  tryEnter(key: string, options: Pick<PlaceOptions, 'units' | 'most'> = {}): Place | Refusal {
+    let refusal: Refusal | undefined = 'full';
+    const place = this.enter(key, {
+      ...options,
+      start: () => {
+        refusal = undefined;
+      },
+      refuse: (reason) => {
+        refusal = reason;
+      },
+    });
+    if (refusal === undefined) return place;
+    place.release();
+    return refusal;
+  }
+
   /** Runs a job in a place of the key. @throws {QueueRefusal}; what the job throws */
-  async run<T>(key: string, job: () => Promise<T>): Promise<T> {
+  async run<T>(job: () => Promise<T>, key = ''): Promise<T> {
     const place = await this.acquire(key);
     try {
       return await job();

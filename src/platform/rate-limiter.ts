@@ -1,50 +1,66 @@
 import type { MonotonicClock } from './clock.ts';
 import { LruCache } from './lru.ts';
 
-export interface RateLimiterOptions {
+export interface TokenRate {
   /** Calls of one key that are admitted at once. */
   readonly burst: number;
   /** Milliseconds after which one further call of the key is admitted. */
   readonly intervalMs: number;
-  /** Keys with a counter; beyond them the least recently used one starts again with a full burst. */
-  readonly maxKeys: number;
 }
 
 interface Bucket {
   tokens: number;
   /** Monotonic time of `tokens`. */
   at: number;
-  refused: number;
 }
 
-/** A token bucket for each key, such as for log lines and Events that one cause repeats many times. */
-export class RateLimiter {
+/** A token bucket for each key. */
+export class TokenBuckets {
   readonly #clock: MonotonicClock;
-  readonly #options: RateLimiterOptions;
   readonly #buckets: LruCache<string, Bucket>;
 
-  constructor(clock: MonotonicClock, options: RateLimiterOptions) {
+  /** @param maxKeys keys with a bucket; beyond them the least recently used one starts again with a full burst */
+  constructor(clock: MonotonicClock, maxKeys: number) {
     this.#clock = clock;
-    this.#options = options;
-    this.#buckets = new LruCache({ maxWeight: options.maxKeys });
+    this.#buckets = new LruCache({ maxWeight: maxKeys });
+  }
+
+  /** Takes a token. @param rate of the key now @returns 0 if there was one, otherwise the milliseconds until there is one */
+  take(key: string, { burst, intervalMs }: TokenRate): number {
+    const now = this.#clock.monotonic();
+    let bucket = this.#buckets.get(key);
+    if (bucket === undefined) this.#buckets.set(key, (bucket = { tokens: burst, at: now }));
+    bucket.tokens = Math.min(burst, bucket.tokens + (now - bucket.at) / intervalMs);
+    bucket.at = now;
+    if (bucket.tokens < 1) return (1 - bucket.tokens) * intervalMs;
+    bucket.tokens--;
+    return 0;
+  }
+}
+
+export interface RateLimiterOptions extends TokenRate {
+  readonly maxKeys: number;
+}
+
+/** Limits what one cause repeats many times, such as log lines and Events, and counts what is left out. */
+export class RateLimiter {
+  readonly #rate: TokenRate;
+  readonly #buckets: TokenBuckets;
+  /** Refused calls since the last admitted one. */
+  readonly #refused: LruCache<string, number>;
+
+  constructor(clock: MonotonicClock, options: RateLimiterOptions) {
+    this.#rate = options;
+    this.#buckets = new TokenBuckets(clock, options.maxKeys);
+    this.#refused = new LruCache({ maxWeight: options.maxKeys });
   }
 
   /** @returns undefined if the call is refused, otherwise the number of refused calls of the key since the last admitted one */
   admit(key: string): number | undefined {
-    const { burst, intervalMs } = this.#options;
-    const now = this.#clock.monotonic();
-    let bucket = this.#buckets.get(key);
-    if (bucket === undefined) this.#buckets.set(key, (bucket = { tokens: burst, at: now, refused: 0 }));
-    bucket.tokens = Math.min(burst, bucket.tokens + (now - bucket.at) / intervalMs);
-    bucket.at = now;
-    if (bucket.tokens < 1) {
-      bucket.refused++;
-      return undefined;
-    }
-    bucket.tokens--;
-    const { refused } = bucket;
-    bucket.refused = 0;
-    return refused;
+    const refused = this.#refused.get(key) ?? 0;
+    const isAdmitted = this.#buckets.take(key, this.#rate) === 0;
+    this.#refused.set(key, isAdmitted ? 0 : refused + 1);
+    return isAdmitted ? refused : undefined;
   }
 }
 

@@ -1,3 +1,4 @@
+import type { QueueMetrics } from '../platform/fair-queue.ts';
 import type { WallClock } from '../platform/clock.ts';
 import type { CursorBrokers } from './cursors/brokers.ts';
 import type { QueryMetrics } from './metrics.ts';
@@ -23,6 +24,8 @@ export interface PaginatedQueriesOptions {
   readonly random: (bytes: number) => Uint8Array;
   /** Default: no metrics. */
   readonly metrics?: QueryMetrics;
+  /** Default: the limits of submissions and downloads have no metrics. */
+  readonly limits?: QueueMetrics;
   /** Access to results kept by the brokers; without it such results are not found. */
   readonly cursors?: {
     readonly brokers: CursorBrokers;

@@ -43,7 +43,7 @@ export class PaginatedQueries {
   readonly #cursors: PaginatedQueriesOptions['cursors'];
   readonly #readers = new Readers();
   readonly #damages = new Damages();
-  readonly #exports = new ExportLimit();
+  readonly #exports: ExportLimit;
   readonly #layouts = new LruCache<string, CsvLayout>({ maxWeight: MAX_LAYOUTS });
   readonly #renewal: Renewal;
   readonly #submissions: Submissions;
@@ -57,6 +57,7 @@ export class PaginatedQueries {
     this.#random = options.random;
     this.#metrics = options.metrics ?? NO_METRICS;
     this.#cursors = options.cursors;
+    this.#exports = new ExportLimit(options.limits);
     this.#renewal = new Renewal(options);
     const spool = (signal: AbortSignal): Spool => this.#spool(signal);
     this.#submissions = new Submissions(options, { readers: this.#readers, spool });

@@ -1,3 +1,4 @@
+import { FairQueue } from '../platform/fair-queue.ts';
 import type { TableName } from '../pinot/table-name.ts';
 import { EngineError, type EngineResponse } from '../pinot/types.ts';
 import type { CursorBrokers } from './cursors/brokers.ts';
@@ -69,7 +70,7 @@ export class Submissions {
   readonly #cursors: PaginatedQueriesOptions['cursors'];
   readonly #readers: Readers;
   readonly #spool: SharedReading['spool'];
-  #running = 0;
+  readonly #running: FairQueue;
 
   constructor(options: PaginatedQueriesOptions, { readers, spool }: SharedReading) {
     this.#store = options.store;
@@ -82,6 +83,19 @@ export class Submissions {
     this.#cursors = options.cursors;
     this.#readers = readers;
     this.#spool = spool;
+    const { settings, limits } = options;
+    this.#running = new FairQueue(
+      {
+        name: 'submissions',
+        get total() {
+          return settings().maxSubmissions;
+        },
+        maxWaiting: 0,
+      },
+      undefined,
+      limits,
+    );
+    limits?.watch(this.#running);
   }
 
   /** The id of a result that is submitted later. */
@@ -100,16 +114,14 @@ export class Submissions {
     signal: AbortSignal,
     hooks: SubmissionHooks = {},
   ): Promise<Submitted> {
-    const { maxSubmissions } = this.#settings();
     // Asynchronous queries have limits of their own.
-    const isCounted = origin.accepted === undefined;
-    if (isCounted && this.#running >= maxSubmissions) {
+    const place = origin.accepted === undefined ? this.#running.tryEnter('') : undefined;
+    if (typeof place === 'string') {
       throw new QueryError(
         'busy',
-        `concurrent paginated query limit (${maxSubmissions}) of this gateway exceeded; try again later`,
+        `concurrent paginated query limit (${this.#running.total}) of this gateway exceeded; try again later`,
       );
     }
-    if (isCounted) this.#running++;
     const all = { ...hooks, complete: (rowCount: number) => this.#additions(origin, rowCount) };
     let outcome: SubmissionOutcome = 'failed';
     try {
@@ -119,7 +131,7 @@ export class Submissions {
       return submitted;
     } finally {
       this.#metrics.submitted(outcome);
-      if (isCounted) this.#running--;
+      place?.release();
     }
   }
 

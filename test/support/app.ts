@@ -6,7 +6,7 @@ import type { Authorizer, Decision, Decisions } from '../../src/access/authorize
 import type { Principal } from '../../src/access/principal.ts';
 import type { Srn } from '../../src/access/policy/srn.ts';
 import type { Engine, KnownTables } from '../../src/pinot/types.ts';
-import { ByteBudget } from '../../src/api/server/bounds/byte-budget.ts';
+import { memoryQueue } from '../../src/api/server/admission/memory.ts';
 import type { DataPlaneParts } from '../../src/api/queries/data-plane/parts.ts';
 import { PaginatedQueries } from '../../src/results/paginated-queries.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../src/results/settings.ts';
@@ -71,7 +71,7 @@ export function dataPlaneOf(engine: Engine & KnownTables): DataPlaneParts {
     clock: systemClock,
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
   });
-  return { engine, queries, settings, budget: new ByteBudget() };
+  return { engine, queries, settings, memory: memoryQueue() };
 }
 
 export interface TestAppOptions {

@@ -8,7 +8,7 @@ import type { Engine, KnownTables } from '../../src/pinot/types.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { createLogger } from '../../src/platform/logging.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../src/results/settings.ts';
-import { ByteBudget } from '../../src/api/server/bounds/byte-budget.ts';
+import { memoryQueue } from '../../src/api/server/admission/memory.ts';
 import { authorizerOf, testApp } from './app.ts';
 import { memoryProperties } from './result-stores.ts';
 import { StrictPinot } from './strict-pinot.ts';
@@ -59,7 +59,7 @@ export class StrictGateway {
     this.#service = service;
     this.#app = await testApp({
       authorizer: authorizerOf(this.#decisions),
-      parts: { dataPlane: { ...service.data, budget: new ByteBudget() } },
+      parts: { dataPlane: { ...service.data, memory: memoryQueue() } },
       register: [service.register, (scope) => engineProxy(scope, { engine })],
     });
   }

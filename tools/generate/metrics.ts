@@ -1,10 +1,9 @@
 import { Gauge, Registry } from 'prom-client';
-import { ByteBudget } from '../../src/api/server/bounds/byte-budget.ts';
+import { LimitMetrics } from '../../src/api/server/admission/limit-metrics.ts';
 import {
   countDecisions,
   countReloads,
   createRegistry,
-  observeAnswerBytes,
   observeRejectedConfig,
   observeRequests,
   observeStore,
@@ -55,7 +54,7 @@ const CHAPTERS: readonly Chapter[] = [
     text: 'A request is counted by the pattern of its route, not by its path.',
     register: (registry) => {
       observeRequests(registry);
-      observeAnswerBytes(registry, new ByteBudget());
+      new LimitMetrics(registry).watch();
       countDecisions(registry, { isAllowed: NO_CALL, wouldAllow: NO_CALL, decide: NO_CALL, isActive: NO_CALL });
     },
   },

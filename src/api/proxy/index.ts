@@ -1,9 +1,10 @@
+import type { FairQueue } from '../../platform/fair-queue.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { engineCall, type EngineCall } from '../../pinot/call-actions.ts';
 import { clusterResource, tableResource } from '../../access/policy/srn.ts';
 import type { TableName } from '../../pinot/table-name.ts';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
-import { ByteBudget } from '../server/bounds/byte-budget.ts';
+import { memoryQueue } from '../server/admission/memory.ts';
 import { classOf } from '../server/request/classify.ts';
 import { requireAllowed } from '../server/context.ts';
 import { writeForwardedAs } from '../server/pending-writes.ts';
@@ -28,8 +29,8 @@ export interface EngineProxyOptions {
   readonly engine: Engine & KnownTables;
   /** Address under which clients reach the gateway as a broker; taken from the `Host` header where absent. */
   readonly brokerAddress?: Address;
-  /** Bounds the lists in memory; default: a budget of its own. */
-  readonly budget?: ByteBudget;
+  /** Bounds the lists in memory; default: a memory of its own. */
+  readonly memory?: FairQueue;
   /** Maximum bytes of a body that is read before forwarding, such as a schema or table configuration. 2 MiB by default. */
   readonly maxBodyBytes?: number;
   /** JSON limits of such a body. */
@@ -45,7 +46,7 @@ export async function engineProxy(app: FastifyInstance, options: EngineProxyOpti
   app.removeAllContentTypeParsers();
   // No body parsing: most bodies are streamed.
   app.addContentTypeParser('*', (_request, _body, done) => done(null));
-  const lists = new ListMemory(options.budget ?? new ByteBudget());
+  const lists = new ListMemory(options.memory ?? memoryQueue());
   app.all('/*', { schema: { hide: true } }, (request, reply) => forwardCall(request, reply, options, lists));
 }
 

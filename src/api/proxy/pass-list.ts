@@ -2,7 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { readBody } from '../../pinot/controller.ts';
 import { responseHeaders } from '../../pinot/headers.ts';
 import type { Engine } from '../../pinot/types.ts';
-import type { ByteBudget } from '../server/bounds/byte-budget.ts';
+import type { FairQueue } from '../../platform/fair-queue.ts';
+import { admit } from '../server/admission/admit.ts';
 import { cutConnection } from '../server/cut-connection.ts';
 import { credentialRefused, HttpError } from '../server/errors.ts';
 import { clientSignal } from './forward.ts';
@@ -17,12 +18,12 @@ const STALL_MS = 120_000;
 
 /** Counts lists against the bytes of responses in memory. Every caller may request lists, and a client may read them slowly. */
 export class ListMemory {
-  readonly #budget: ByteBudget;
+  readonly #memory: FairQueue;
   /** The largest list so far, by kind of list: the next one is about as large. */
   readonly #largest = new Map<Rewrite, number>();
 
-  constructor(budget: ByteBudget) {
-    this.#budget = budget;
+  constructor(memory: FairQueue) {
+    this.#memory = memory;
   }
 
   /**
@@ -36,7 +37,10 @@ export class ListMemory {
     { raw }: FastifyReply,
     signal: AbortSignal,
   ): Promise<(bytes: number) => void> {
-    const lease = await this.#budget.acquire(caller, this.#largest.get(rewrite) ?? EXPECTED_BYTES, signal);
+    const lease = await admit(this.#memory, caller, {
+      units: this.#largest.get(rewrite) ?? EXPECTED_BYTES,
+      signal,
+    });
     if (raw.closed) lease.release();
     else raw.once('close', () => lease.release());
     return (bytes) => {

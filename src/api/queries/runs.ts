@@ -4,7 +4,9 @@ import type { RunStatus } from '../../results/runs/status.ts';
 import { queriesOf, positionOf, mergedQueries } from '../../results/runs/listing.ts';
 import type { ResultStore } from '../../results/result-store.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { CallSlots } from '../server/bounds/call-slots.ts';
+import { FairQueue, type QueueLimits, type QueueMetrics } from '../../platform/fair-queue.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { admit } from '../server/admission/admit.ts';
 import { ErrorBody, HttpError } from '../server/errors.ts';
 import { classOf } from '../server/request/classify.ts';
 import { clientSignal, sendAnswer } from '../proxy/forward.ts';
@@ -20,6 +22,8 @@ export interface QueryRunRoutes extends StatusParts {
   readonly runs: QueryRuns;
   readonly store: Pick<ResultStore, 'list'>;
   readonly clock: Pick<Clock, 'now'>;
+  /** Default: the limit of listings has no metrics. */
+  readonly limits?: QueueMetrics;
   /** How requests reach the gateway that stores the result; absent where each one is handled here. */
   readonly peers?: PeerRouting | undefined;
 }
@@ -28,9 +32,14 @@ const TAGS = ['paginated queries'];
 /** The engine has queries in other languages below `/query/`, such as `/query/timeseries`. */
 const ENGINE_METHODS = ['POST'] as const;
 const DEFAULT_LIMIT = 100;
-/** Listings at once: of one caller, and of all. Each may read the whole store. */
-const LISTINGS_OF_CALLER = 1;
-const LISTINGS_IN_ALL = 4;
+/** Each listing may read the whole store. */
+const LISTINGS: QueueLimits = {
+  name: 'listings-of-queries',
+  total: 4,
+  perKey: 1,
+  maxWaiting: 1_000,
+  maxWaitingOfKey: 256,
+};
 
 /** `/query/{requestId}` and `/query/mine`: the states of queries whose results are stored. */
 export function queryRuns(app: FastifyInstance, options: QueryRunRoutes): void {
@@ -90,9 +99,9 @@ function oneQuery(app: FastifyInstance, options: QueryRunRoutes): void {
 }
 
 function mine(app: FastifyInstance, options: QueryRunRoutes): void {
-  const { peers, clock } = options;
-  const slots = new CallSlots('listings of queries');
-  const all = new CallSlots('listings of queries');
+  const { peers, clock, limits } = options;
+  const listings = new FairQueue(LISTINGS, systemClock, limits);
+  limits?.watch(listings);
   app.get<{ Querystring: MineQuerystring }>(
     '/query/mine',
     {
@@ -109,12 +118,9 @@ function mine(app: FastifyInstance, options: QueryRunRoutes): void {
       const { limit = DEFAULT_LIMIT, before } = request.query;
       const signal = clientSignal(reply);
       const owner = request.principal.srn;
-      const onClose = (call: () => void): void => {
-        if (reply.raw.destroyed) call();
-        else reply.raw.once('close', call);
-      };
-      await slots.begin(owner, LISTINGS_OF_CALLER, onClose);
-      await all.begin('all', LISTINGS_IN_ALL, onClose);
+      const place = await admit(listings, owner, { signal });
+      if (reply.raw.destroyed) place.release();
+      else reply.raw.once('close', () => place.release());
       const own = await queriesOf(owner, { limit, before }, options, signal);
       const now = clock.now();
       const ofPeers = await queriesOfPeers(request, peers, signal);

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Clock } from '../../platform/clock.ts';
+import type { QueueMetrics } from '../../platform/fair-queue.ts';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
 import { CursorBrokers } from '../../results/cursors/brokers.ts';
 import { cursorStore } from '../../results/cursors/store.ts';
@@ -35,6 +36,8 @@ export interface QueryServiceOptions {
   /** True where no operator deletes expired results. */
   readonly cleansItself?: boolean;
   readonly registry: Registry;
+  /** Default: the limits of queries have no metrics. */
+  readonly limits?: QueueMetrics;
   readonly log: Logger;
   readonly clock: Clock;
   /** Cryptographically secure bytes. */
@@ -44,7 +47,7 @@ export interface QueryServiceOptions {
 export interface QueryService {
   readonly register: RegisterRoutes;
   /** For the data plane. */
-  readonly data: Omit<DataPlaneParts, 'budget'>;
+  readonly data: Omit<DataPlaneParts, 'memory'>;
   /** The other gateways, as of the last refresh. */
   readonly peers: () => readonly Peer[];
   close(): Promise<void>;
@@ -63,13 +66,23 @@ const LOOKUP_MS = 5_000;
 export async function createQueryService(options: QueryServiceOptions): Promise<QueryService> {
   const { engine, identity, settings, gateways, log, clock, native } = options;
   const metrics = prometheusQueryMetrics(options.registry);
+  const limits = options.limits && { limits: options.limits };
   const onProblem = (message: string): void => log.warn({ part: 'result store' }, message);
   const plain = await createResultStore(options.store, { gatewayId: identity.id, clock, onProblem });
   await plain.start(AbortSignal.timeout(STORE_START_MS));
   const brokers = new CursorBrokers({ engine, metrics, clock, onProblem });
   const store = cursorStore({ store: measuredStore(plain, metrics, clock), brokers, native, clock, onProblem });
   const cursors = { brokers, native };
-  const queries = new PaginatedQueries({ store, settings, identity, clock, random: options.random, metrics, cursors });
+  const queries = new PaginatedQueries({
+    store,
+    settings,
+    identity,
+    clock,
+    random: options.random,
+    metrics,
+    cursors,
+    ...limits,
+  });
   const runs = new QueryRuns({
     store,
     settings,
@@ -79,6 +92,7 @@ export async function createQueryService(options: QueryServiceOptions): Promise<
     instance: Buffer.from(options.random(INSTANCE_BYTES)).toString('hex'),
     metrics,
     onProblem,
+    ...limits,
   });
   const retention = new Retention({
     store,
@@ -114,7 +128,7 @@ export async function createQueryService(options: QueryServiceOptions): Promise<
   const forwards = gateways !== undefined && store.local;
   const peers: PeerRouting = { directory, forwarding: forwards ? forwarding : undefined };
   return {
-    register: (app) => paginatedQueries(app, { queries, peers, runs: { runs, store, settings, clock } }),
+    register: (app) => paginatedQueries(app, { queries, peers, runs: { runs, store, settings, clock, ...limits } }),
     data: { engine, queries, runs, settings, peers },
     peers: () => (forwards ? directory.peers : []),
     async close() {

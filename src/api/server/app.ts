@@ -25,7 +25,7 @@ import { type JsonLimits, registerJsonBodies } from './request/json-bodies.ts';
 import { refuseUnknownParameters } from './request/known-parameters.ts';
 import { registerCompression } from './compression.ts';
 import { LongWork } from './bounds/long-work.ts';
-import { registerLimits, type Limits } from './bounds/limits.ts';
+import { registerLimits, type Limits } from './admission/callers.ts';
 import { reserveOwnPaths, methodGuard } from './request/methods.ts';
 import { registerOpenApi } from '../docs/openapi.ts';
 import type { Listener } from './bounds/pipelining.ts';

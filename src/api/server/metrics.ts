@@ -1,7 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { Authorizer } from '../../access/authorizer.ts';
 import { PlainHistogram, type Series } from '../../platform/plain-histogram.ts';
-import type { ByteBudget } from './bounds/byte-budget.ts';
 import type { StoreHealth } from '../../store/resource-store.ts';
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -50,19 +49,6 @@ export function observeRequests(
     last = { method, route, status, series: created };
     histogram.observe(created, seconds);
   };
-}
-
-/** Exports the bytes of responses and request bodies in memory. */
-export function observeAnswerBytes(registry: Registry, budget: ByteBudget): void {
-  const gauge = new Gauge({
-    name: 'olap_warden_answer_bytes',
-    help: 'Bytes of pages, streamed responses and request bodies that count against max-answer-bytes.',
-    registers: [],
-    collect() {
-      this.set(budget.heldBytes);
-    },
-  });
-  registry.registerMetric(gauge);
 }
 
 /** Exports the age of the store's view and whether the initial sync is complete. */

@@ -9,6 +9,7 @@ import type { PeerClientOptions } from '../../api/queries/peer-client.ts';
 import { createQueryService, type QueryService } from '../../api/queries/service.ts';
 import type { LeaderTask } from '../../operator/operator.ts';
 import { resultCleanerMetrics, resultCleanerTask } from '../../operator/result-cleaner.ts';
+import type { QueueMetrics } from '../../platform/fair-queue.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { gatewaysOfList, gatewaysOfService } from '../../results/peers/discovery.ts';
 import { createGatewayClient } from '../../results/peers/gateway-client.ts';
@@ -36,6 +37,7 @@ export async function openQueryService(
   boot: Boot,
   engine: Engine & KnownTables,
   cleansItself: boolean,
+  limits: QueueMetrics,
 ): Promise<QueryService> {
   const { settings, live, log, registry, closers } = boot;
   const gateways = gatewaysOf(settings);
@@ -47,6 +49,7 @@ export async function openQueryService(
     settings: mapped(() => live.get(), paginationSettings),
     cleansItself,
     registry,
+    limits,
     log,
     clock: systemClock,
     random: (bytes) => randomBytes(bytes),

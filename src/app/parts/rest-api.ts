@@ -9,18 +9,21 @@ import { SQL_LIMITS, type SqlLimits } from '../../access/sql/limits.ts';
 import type { Settings } from '../../config/schema.ts';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
 import { buildApp, type RegisterRoutes } from '../../api/server/app.ts';
-import { ByteBudget } from '../../api/server/bounds/byte-budget.ts';
+import { LimitMetrics } from '../../api/server/admission/limit-metrics.ts';
+import { memoryQueue } from '../../api/server/admission/memory.ts';
 import { clusterHealthRoutes } from '../../api/health/index.ts';
 import { runbooks } from '../../api/health/runbooks.ts';
 import { engineProxy } from '../../api/proxy/index.ts';
 import { gatewayInfo, type GatewayInfoOptions } from '../../api/gateway-info/index.ts';
-import { Limits, parseLimits } from '../../api/server/bounds/limits.ts';
-import { countDecisions, observeAnswerBytes, observeRequests, observeStore } from '../../api/server/metrics.ts';
+import { Limits, parseLimits } from '../../api/server/admission/callers.ts';
+import { countDecisions, observeRequests, observeStore } from '../../api/server/metrics.ts';
 import type { QueryService } from '../../api/queries/service.ts';
 import { rbacManager } from '../../api/rbac/index.ts';
 import { ui } from '../../api/ui/index.ts';
 import { processSessionKeys, sessionKeysFromFile } from '../../api/ui/session-keys.ts';
 import { Sessions } from '../../api/ui/sessions.ts';
+import type { Directory } from '../../access/directory.ts';
+import type { QueueMetrics } from '../../platform/fair-queue.ts';
 import { systemClock } from '../../platform/clock.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import type { SharedDocument } from '../../store/shared-document.ts';
@@ -62,13 +65,15 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
   });
   observeStore(registry, () => store.health());
   const oidc = oidcAuthenticator(settings, log);
-  const queries = await openQueryService(boot, engine, parts.cleansResults ?? false);
+  const limitMetrics = new LimitMetrics(registry);
+  const queries = await openQueryService(boot, engine, parts.cleansResults ?? false, limitMetrics);
   const json = { maxDepth: settings['max-json-depth'], maxValues: settings['max-json-values'] };
-  const budget = new ByteBudget({
-    totalBytes: settings['max-answer-bytes'],
-    bytesPerCaller: settings['max-answer-bytes-per-caller'],
-  });
-  observeAnswerBytes(registry, budget);
+  const memory = memoryQueue(
+    { totalBytes: settings['max-answer-bytes'], bytesPerCaller: settings['max-answer-bytes-per-caller'] },
+    limitMetrics,
+  );
+  const callerLimits = limitsOf(settings, directory, limitMetrics);
+  limitMetrics.watch(memory, ...callerLimits.queues);
   const plugins: RegisterRoutes[] = [
     (app) =>
       rbacManager(app, { manager: new RbacManager({ store, directory, clock: systemClock, tables: engine, usage }) }),
@@ -78,7 +83,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
     (app) => gatewayInfo(app, gatewayInfoOptions(boot, parts, queries)),
     ...(await uiRoutes(boot)),
     // Handles all other paths.
-    (app) => engineProxy(app, { engine, json, budget }),
+    (app) => engineProxy(app, { engine, json, memory }),
   ];
   return buildApp({
     logger: log,
@@ -94,24 +99,29 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
     authorizer: countDecisions(registry, directory),
     audit: openAuditLog(boot),
     plugins,
-    dataPlane: { ...queries.data, budget, sqlLimits: sqlLimitsOf(settings) },
+    dataPlane: { ...queries.data, memory, sqlLimits: sqlLimitsOf(settings) },
     observe: observeRequests(registry),
     limits: { maxFailuresPerMinute: settings['max-failed-attempts'], json },
-    callerLimits: new Limits({
-      defaults: {
-        requestsPerSecond: settings['max-requests-per-second'],
-        concurrentQueries: settings['max-concurrent-queries'],
-        concurrentCalls: settings['max-concurrent-calls'],
-        queryTimeoutMs: settings['query-timeout'],
-        rowsPerQuery: settings['max-rows-per-query'],
-      },
-      byRole: parseLimits(settings['role-limits'], 'role'),
-      byCaller: parseLimits(settings['caller-limits'], 'caller'),
-      rolesOf: (principal) => directory.rolesOf(principal),
-      clock: systemClock,
-    }),
+    callerLimits,
     trustProxy: settings['trust-proxy'].length > 0 ? settings['trust-proxy'] : false,
     https: await readCertificate(settings),
+  });
+}
+
+function limitsOf(settings: Settings, directory: Directory, observer: QueueMetrics): Limits {
+  return new Limits({
+    defaults: {
+      requestsPerSecond: settings['max-requests-per-second'],
+      concurrentQueries: settings['max-concurrent-queries'],
+      concurrentCalls: settings['max-concurrent-calls'],
+      queryTimeoutMs: settings['query-timeout'],
+      rowsPerQuery: settings['max-rows-per-query'],
+    },
+    byRole: parseLimits(settings['role-limits'], 'role'),
+    byCaller: parseLimits(settings['caller-limits'], 'caller'),
+    rolesOf: (principal) => directory.rolesOf(principal),
+    clock: systemClock,
+    observer,
   });
 }
 

@@ -3,7 +3,7 @@ import { StatusError } from './call.ts';
 import type { ClusterCalls } from './cluster.ts';
 import { objectOf } from './configs.ts';
 import type { Reader } from './reader.ts';
-import { Lane } from '../../platform/lane.ts';
+import { FairQueue } from '../../platform/fair-queue.ts';
 
 const CALLS_AT_ONCE = 32;
 
@@ -22,7 +22,7 @@ export async function readDisks(
   instances: readonly Instance[],
   health: ReadonlyMap<string, InstanceHealth>,
 ): Promise<Map<string, Read<DiskUsage>>> {
-  const lane = new Lane(CALLS_AT_ONCE);
+  const queue = FairQueue.ofJobs('disks', CALLS_AT_ONCE);
   const servers = instances.filter(({ type, enabled, live }) => type === 'server' && enabled && live);
   const read = async ({ id, host, adminPort }: Instance): Promise<Read<DiskUsage> | undefined> => {
     const state = health.get(id);
@@ -40,7 +40,7 @@ export async function readDisks(
     return usage.value === undefined ? undefined : readOk(usage.value);
   };
   const reads = await Promise.all(
-    servers.map(async (server) => [server.id, await lane.run(() => read(server))] as const),
+    servers.map(async (server) => [server.id, await queue.run(() => read(server))] as const),
   );
   return new Map(reads.flatMap(([id, usage]) => (usage === undefined ? [] : [[id, usage] as const])));
 }

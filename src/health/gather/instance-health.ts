@@ -1,7 +1,7 @@
 import { sleep, type Clock } from '../../platform/clock.ts';
 import { readHung, type FailedRead, type Instance, type InstanceHealth, type Read } from '../snapshot.ts';
 import type { ClusterCalls } from './cluster.ts';
-import { Lane } from '../../platform/lane.ts';
+import { FairQueue } from '../../platform/fair-queue.ts';
 
 const CALLS_AT_ONCE = 32;
 /** Maximum time for which tables wait for the list of instances. */
@@ -36,11 +36,11 @@ export class InstanceHealthReader {
   async read(instances: Read<readonly Instance[]>): Promise<Map<string, InstanceHealth>> {
     const { needed, calls, scheme, progress } = this.#options;
     const health = new Map<string, InstanceHealth>();
-    const lane = new Lane(CALLS_AT_ONCE);
+    const queue = FairQueue.ofJobs('instance health', CALLS_AT_ONCE);
     const called = instances.ok && needed ? instances.value.filter(hasHealth) : [];
     progress(0, called.length);
     for (const instance of called) {
-      const call = lane.run(() => calls.health(instance, scheme));
+      const call = queue.run(() => calls.health(instance, scheme));
       this.#calls.set(instance.id, call);
       if (instance.type === 'server') this.#servers.push(call);
     }

@@ -3,7 +3,7 @@ import type { SchemaEntry, TableEntry } from './configs.ts';
 import type { ConsumingCalls } from './consuming-calls.ts';
 import type { TableCalls } from './fan-outs.ts';
 import type { Reader } from './reader.ts';
-import { Lane } from '../../platform/lane.ts';
+import { FairQueue } from '../../platform/fair-queue.ts';
 import type { TableState } from './table-documents.ts';
 
 /** Parts of a table that the controller computes or requests from the servers. */
@@ -25,7 +25,7 @@ export interface ServerPartsOptions {
 /** Reads the parts of tables that are requested from servers. */
 export class ServerParts {
   readonly #options: ServerPartsOptions;
-  readonly #lanes = new Map(SERVER_PARTS.map((part) => [part, new Lane(CALLS_AT_ONCE)]));
+  readonly #queues = new Map(SERVER_PARTS.map((part) => [part, FairQueue.ofJobs(part, CALLS_AT_ONCE)]));
 
   constructor(options: ServerPartsOptions) {
     this.#options = options;
@@ -51,7 +51,7 @@ export class ServerParts {
         );
       case 'rebalance':
         // The controller computes it without the servers.
-        return this.#inLane(part, () => reader.read(() => calls.rebalance(entry)));
+        return this.#queued(part, () => reader.read(() => calls.rebalance(entry)));
     }
   }
 
@@ -65,13 +65,13 @@ export class ServerParts {
     assignment: Assignment,
     work: (assignment: Assignment) => Promise<T>,
   ): Promise<Read<T>> {
-    // Not in the lane: other tables do not wait for the health of the servers of this one.
+    // Not in the queue: other tables do not wait for the health of the servers of this one.
     const hanging = await this.#options.hanging([...assignment.servers.keys()]);
-    return hanging ?? this.#inLane(part, () => this.#options.reader.read(() => work(assignment)));
+    return hanging ?? this.#queued(part, () => this.#options.reader.read(() => work(assignment)));
   }
 
-  async #inLane<T>(part: ServerPart, work: () => Promise<T>): Promise<T> {
-    return (this.#lanes.get(part) as Lane).run(work);
+  async #queued<T>(part: ServerPart, work: () => Promise<T>): Promise<T> {
+    return (this.#queues.get(part) as FairQueue).run(work);
   }
 
   /** @throws {Error} the schemas could not be read */

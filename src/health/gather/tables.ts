@@ -13,12 +13,12 @@ import type { GrowingSnapshot } from './growing-snapshot.ts';
 import type { KeptReadings, RunStamps } from './kept-readings.ts';
 import type { Reader } from './reader.ts';
 import { SERVER_PARTS, ServerParts, type ServerPart, type ServerPartsOptions } from './server-parts.ts';
-import { Lane } from '../../platform/lane.ts';
+import { FairQueue } from '../../platform/fair-queue.ts';
 import { Stall } from './stall.ts';
 import { newState, snapshotOf, TableDocuments, type TableState } from './table-documents.ts';
 
 /** Calls of one kind at once: a kind without responses does not delay the others. */
-const LANES = { idealState: 6, externalView: 6, enabled: 6, segmentMetadata: 6, size: 4, queries: 6 } as const;
+const AT_ONCE = { idealState: 6, externalView: 6, enabled: 6, segmentMetadata: 6, size: 4, queries: 6 } as const;
 /** Without a new ideal state or external view for this time, the states of the remaining tables are requested: enabled or disabled. */
 const STALL_MS = 3_000;
 
@@ -52,7 +52,7 @@ interface TableReads {
 }
 
 /**
- * Reads the tables. A part of a table waits only for the parts that it is computed from, and each kind of call has a lane of its own, so
+ * Reads the tables. A part of a table waits only for the parts that it is computed from, and each kind of call has a queue of its own, so
  * that a slow table or endpoint delays only what depends on it.
  */
 export class TablesGatherer {
@@ -62,13 +62,13 @@ export class TablesGatherer {
   readonly #tableCalls: TableCalls;
   readonly #stall: Stall;
   readonly #serverParts: ServerParts;
-  readonly #lanes = {
-    idealState: new Lane(LANES.idealState),
-    externalView: new Lane(LANES.externalView),
-    enabled: new Lane(LANES.enabled),
-    segmentMetadata: new Lane(LANES.segmentMetadata),
-    size: new Lane(LANES.size),
-    queries: new Lane(LANES.queries),
+  readonly #queues = {
+    idealState: FairQueue.ofJobs('idealState', AT_ONCE.idealState),
+    externalView: FairQueue.ofJobs('externalView', AT_ONCE.externalView),
+    enabled: FairQueue.ofJobs('enabled', AT_ONCE.enabled),
+    segmentMetadata: FairQueue.ofJobs('segmentMetadata', AT_ONCE.segmentMetadata),
+    size: FairQueue.ofJobs('size', AT_ONCE.size),
+    queries: FairQueue.ofJobs('queries', AT_ONCE.queries),
   };
   #states: readonly TableState[] = [];
 
@@ -152,21 +152,21 @@ export class TablesGatherer {
 
   #start(state: TableState): TableReads {
     const documents = this.#documents;
-    const read = (lane: Lane, part: 'assignment' | 'segments', work: () => Promise<void>): Promise<void> =>
+    const read = (queue: FairQueue, part: 'assignment' | 'segments', work: () => Promise<void>): Promise<void> =>
       this.#twice(
-        () => lane.run(work),
+        () => queue.run(work),
         () => isRetryable(state[part]),
       );
-    const assignment = read(this.#lanes.idealState, 'assignment', () => documents.assignment(state)).then(() =>
+    const assignment = read(this.#queues.idealState, 'assignment', () => documents.assignment(state)).then(() =>
       this.#stall.progress(),
     );
     const firstView = assignment
-      .then(() => this.#lanes.externalView.run(() => documents.externalView(state)))
+      .then(() => this.#queues.externalView.run(() => documents.externalView(state)))
       .then(() => this.#stall.progress());
     const enabled = this.#enabled(state, firstView);
     const segmentMetadata = Promise.all([assignment, enabled]).then(async () => {
       if (state.enabled) {
-        await read(this.#lanes.segmentMetadata, 'segments', () => documents.segmentMetadata(state));
+        await read(this.#queues.segmentMetadata, 'segments', () => documents.segmentMetadata(state));
         await this.#confirmOrphans(state);
       }
     });
@@ -194,7 +194,7 @@ export class TablesGatherer {
     await Promise.race([view, this.#stall.stalled]);
     const { difference, entry } = state;
     if (difference.ok && difference.value.segments.count === 0) return;
-    const enabled = await this.#lanes.enabled.run(() => this.#reader.read(() => this.#tableCalls.enabled(entry)));
+    const enabled = await this.#queues.enabled.run(() => this.#reader.read(() => this.#tableCalls.enabled(entry)));
     // A table whose state cannot be read counts as enabled.
     state.enabled = !enabled.ok || enabled.value;
   }
@@ -207,7 +207,7 @@ export class TablesGatherer {
       : isRetryable(difference);
     if (!again || !state.assignment.ok || this.#reader.signal.aborted) return;
     await this.#pause();
-    await this.#lanes.externalView.run(() =>
+    await this.#queues.externalView.run(() =>
       difference.ok ? this.#documents.compareAgain(state) : this.#documents.externalView(state),
     );
   }
@@ -216,7 +216,7 @@ export class TablesGatherer {
   async #confirmOrphans(state: TableState): Promise<void> {
     if (state.orphans.isEmpty || this.#reader.signal.aborted) return;
     await this.#pause();
-    await this.#lanes.segmentMetadata.run(() => this.#documents.confirmOrphans(state));
+    await this.#queues.segmentMetadata.run(() => this.#documents.confirmOrphans(state));
   }
 
   async #size({ state, assignment, externalView, segmentMetadata }: TableReads): Promise<void> {
@@ -224,7 +224,7 @@ export class TablesGatherer {
     if (this.#needs('size') && !state.kept.has('size') && state.enabled && state.segments.ok) {
       const read = async (): Promise<void> => {
         const hanging = await this.#serverParts.hanging(state);
-        if (hanging === undefined) await this.#lanes.size.run(() => this.#documents.size(state));
+        if (hanging === undefined) await this.#queues.size.run(() => this.#documents.size(state));
         else state.size = hanging;
       };
       await this.#twice(read, () => isRetryable(state.size));
@@ -269,7 +269,7 @@ export class TablesGatherer {
         await Promise.all(parts.map(({ enabled }) => enabled));
         if (!parts.some(({ state }) => state.enabled)) return;
         const query = async (): Promise<void> => {
-          const answer = await this.#lanes.queries.run(() =>
+          const answer = await this.#queues.queries.run(() =>
             this.#reader.read<QueryOutcome>(() => this.#tableCalls.queryHealth(name)),
           );
           queries.set(name, answer);

@@ -1,3 +1,5 @@
+import type { Clock } from '../../platform/clock.ts';
+import { FairQueue, type QueueObserver } from '../../platform/fair-queue.ts';
 import { QueryError } from '../errors.ts';
 import type { AsyncSettings } from '../settings.ts';
 import type { Run } from './run.ts';
@@ -25,29 +27,29 @@ export function requireRoom(
     throw tooMany(`the texts of the asynchronous queries of this gateway exceed ${MAX_HELD_BYTES} bytes`);
 }
 
-/** Of the places for running queries, the part that one caller can occupy. */
+/** Of the places for running queries, the part that one caller can occupy: its long queries do not block those of others. */
 const SHARE_OF_CALLER = 0.75;
 
-/**
- * The next query to start: of the caller with the fewest running queries, the oldest one. One caller occupies only a part of the places, so that
- * its long queries do not block those of others.
- */
-export function nextToStart(active: Iterable<Run>, maxRunning: number): Run | undefined {
-  const runs = [...active];
-  const running = new Map<string, number>();
-  for (const { isStarted, query } of runs) {
-    if (isStarted) running.set(query.owner, (running.get(query.owner) ?? 0) + 1);
-  }
-  const total = [...running.values()].reduce((sum, count) => sum + count, 0);
-  if (total >= maxRunning) return undefined;
-  const maxOfCaller = Math.max(1, Math.floor(maxRunning * SHARE_OF_CALLER));
-  let next: Run | undefined;
-  for (const run of runs) {
-    if (!run.isWaiting) continue;
-    const ofCaller = running.get(run.query.owner) ?? 0;
-    if (ofCaller < (next === undefined ? maxOfCaller : (running.get(next.query.owner) ?? 0))) next = run;
-  }
-  return next;
+/** The places for running queries. How many wait is limited by `requireRoom`. */
+export function runQueue(
+  maxRunning: () => number,
+  clock: Pick<Clock, 'monotonic' | 'schedule'>,
+  observer?: QueueObserver,
+): FairQueue {
+  return new FairQueue(
+    {
+      name: 'asynchronous-queries',
+      get total() {
+        return maxRunning();
+      },
+      get perKey() {
+        return Math.max(1, Math.floor(maxRunning() * SHARE_OF_CALLER));
+      },
+      maxWaiting: Infinity,
+    },
+    clock,
+    observer,
+  );
 }
 
 function tooMany(what: string): QueryError {

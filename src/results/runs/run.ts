@@ -58,7 +58,6 @@ export class Run {
   readonly #stopping = new AbortController();
   #status: RunStatus;
   #stop: Stop | undefined;
-  #isAccepted = false;
   readonly #ended = Promise.withResolvers<void>();
 
   constructor(
@@ -86,16 +85,6 @@ export class Run {
 
   get isStarted(): boolean {
     return this.#status.startTimeMs !== undefined;
-  }
-
-  /** Whether it may be started: not before it was accepted, and not once it must end. */
-  get isWaiting(): boolean {
-    return this.#isAccepted && !this.isStarted && !this.signal.aborted;
-  }
-
-  /** The state of the query is stored, so that its caller can ask for it. */
-  accept(): void {
-    this.#isAccepted = true;
   }
 
   /** Aborts when the query must end. */

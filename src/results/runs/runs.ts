@@ -1,5 +1,6 @@
 import { errorMessage } from '../../platform/plain-error.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { FairQueue, Place, QueueMetrics } from '../../platform/fair-queue.ts';
 import { Deadline } from '../../platform/deadline.ts';
 import { runPeriodically } from '../../platform/periodic.ts';
 import { QueryError } from '../errors.ts';
@@ -7,7 +8,7 @@ import { NO_METRICS, type QueryMetrics } from '../metrics.ts';
 import { isRequestId } from '../request-id.ts';
 import type { ResultStore } from '../result-store.ts';
 import type { PaginationSettings } from '../settings.ts';
-import { nextToStart, requireRoom } from './admission.ts';
+import { requireRoom, runQueue } from './admission.ts';
 import { type AsyncQuery, CANCELLED, REVOKED, Run } from './run.ts';
 import { RunNotes } from './run-notes.ts';
 import { isActive, type RunStatus, statusOfRecord } from './status.ts';
@@ -33,6 +34,8 @@ export interface QueryRunsOptions {
   /** Identifies this process among those with the same `brokerId`. */
   readonly instance: string;
   readonly metrics?: QueryMetrics;
+  /** Default: the places for running queries have no metrics. */
+  readonly limits?: QueueMetrics;
   readonly onProblem: (message: string) => void;
 }
 
@@ -44,19 +47,23 @@ export class QueryRuns {
   readonly #options: QueryRunsOptions;
   readonly #notes: RunNotes;
   readonly #active = new Map<string, Run>();
+  /** The places of the active queries, from the time on that their state is stored. */
+  readonly #held = new Map<string, Place>();
   /** Queries of this process that have ended without a result, in order of their end. */
   readonly #ended = new Map<string, RunStatus>();
   readonly #metrics: QueryMetrics;
+  readonly #places: FairQueue;
   readonly #stopPeriodic: readonly (() => Promise<void>)[];
   #isClosing = false;
-  #willStart = false;
   #aliveSince: Promise<void> | undefined;
 
   constructor(options: QueryRunsOptions) {
     this.#options = options;
     this.#metrics = options.metrics ?? NO_METRICS;
     this.#notes = new RunNotes(options);
-    const { clock } = options;
+    const { clock, settings, limits } = options;
+    this.#places = runQueue(() => settings().async.maxRunning, clock, limits);
+    limits?.watch(this.#places);
     const onError = (what: string) => (error: unknown) => this.#report(what, error);
     // Apart, because a slow store must delay neither the check of rights nor the sign that this gateway runs.
     this.#stopPeriodic = [
@@ -99,15 +106,7 @@ export class QueryRuns {
         ? error
         : new QueryError('store-unavailable', 'the result store does not respond', { cause: error });
     }
-    run.accept();
-    const onStop = (): void => {
-      if (run.isStarted) return;
-      run.endWithout({ status: 503, message: 'the query was ended before it ran' });
-      this.#settle(run);
-    };
-    if (run.signal.aborted) onStop();
-    else run.signal.addEventListener('abort', onStop, { once: true });
-    this.#startNext();
+    this.#enter(run);
     return run.status;
   }
 
@@ -181,26 +180,28 @@ export class QueryRuns {
   /** Writes of final states that are still going on. */
   readonly #settling = new Set<Promise<void>>();
 
-  #startNext(): void {
-    for (;;) {
-      const run = this.#isClosing
-        ? undefined
-        : nextToStart(this.#active.values(), this.#options.settings().async.maxRunning);
-      if (run === undefined) break;
-      if (run.query.isAllowed()) this.#start(run);
-      else this.#endRevoked();
-    }
+  /** Waits for a place. A query that must end leaves the queue at once. */
+  #enter(run: Run): void {
+    const place = this.#places.enter(run.query.owner, {
+      start: () => this.#startIn(run),
+      // Without limits of its own the queue refuses nothing.
+      refuse: () => undefined,
+    });
+    this.#held.set(run.requestId, place);
+    const onStop = (): void => {
+      if (run.isStarted) return;
+      run.endWithout({ status: 503, message: 'the query was ended before it ran' });
+      this.#settle(run);
+    };
+    if (run.signal.aborted) onStop();
+    else run.signal.addEventListener('abort', onStop, { once: true });
     this.#count();
   }
 
-  /** Thousands of queries may end at once: the next ones are searched once for all of them, and not within the end of one. */
-  #startSoon(): void {
-    if (this.#willStart) return;
-    this.#willStart = true;
-    queueMicrotask(() => {
-      this.#willStart = false;
-      this.#startNext();
-    });
+  #startIn(run: Run): void {
+    if (this.#isClosing || run.signal.aborted) return;
+    if (run.query.isAllowed()) this.#start(run);
+    else this.#endRevoked();
   }
 
   #endRevoked(): void {
@@ -223,7 +224,9 @@ export class QueryRuns {
     this.#metrics.asyncEnded(run.status.state);
     if (run.status.state === 'done') this.#track(this.#notes.remove(requestId));
     else this.#keep(run);
-    this.#startSoon();
+    this.#held.get(requestId)?.release();
+    this.#held.delete(requestId);
+    this.#count();
   }
 
   #keep(run: Run): void {

@@ -1,10 +1,11 @@
+import type { FairQueue } from '../../../src/platform/fair-queue.ts';
 import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, request as ask } from 'undici';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ByteBudget } from '../../../src/api/server/bounds/byte-budget.ts';
+import { memoryQueue } from '../../../src/api/server/admission/memory.ts';
 import type { PropertyValues } from '../../../src/platform/setting-schema.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../../src/results/settings.ts';
 import { TEST_HEADERS } from '../../support/app.ts';
@@ -33,7 +34,7 @@ let s3: S3Server;
 let gcs: GcsServer;
 let folder: string;
 let gateway: TestGateway;
-let budget: ByteBudget;
+let memory: FairQueue;
 
 beforeAll(async () => {
   [s3, gcs] = await Promise.all([startS3(), startGcs()]);
@@ -57,7 +58,7 @@ describe.each(Object.entries(STORES))('a result in the store `%s` that is delete
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'olap-warden-deleted-'));
     const properties = await open();
-    budget = new ByteBudget();
+    memory = memoryQueue();
     const endpoint = new StubEndpoint();
     endpoint.answer = () => responseOf(answerText(ROWS));
     [gateway] = (await startGateways(1, {
@@ -65,7 +66,7 @@ describe.each(Object.entries(STORES))('a result in the store `%s` that is delete
       store: () => properties,
       settings: () => DEFAULT_PAGINATION_SETTINGS,
       isSingle: true,
-      budget,
+      memory,
     })) as [TestGateway];
     agent = new Agent({ headersTimeout: WAIT_LIMIT_MS, bodyTimeout: WAIT_LIMIT_MS });
   });
@@ -132,7 +133,7 @@ describe.each(Object.entries(STORES))('a result in the store `%s` that is delete
     expect([whole, undefined]).toContain(seen);
     const gone = await call('GET', `/query/${id}/results?${READS[how]}`);
     expect([gone.statusCode, ((await gone.body.json()) as { status: number }).status]).toEqual([404, 404]);
-    await until('the memory is returned', () => budget.heldBytes === 0);
+    await until('the memory is returned', () => memory.used === 0);
     await until('no file is open', async () => (await openFiles()).length === 0);
   });
 });

@@ -1,3 +1,4 @@
+import type { FairQueue } from '../../../src/platform/fair-queue.ts';
 import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -5,7 +6,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { ListMultipartUploadsCommand, ListObjectsV2Command, type S3Client } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ByteBudget } from '../../../src/api/server/bounds/byte-budget.ts';
+import { memoryQueue } from '../../../src/api/server/admission/memory.ts';
 import type { EngineRequest, EngineResponse } from '../../../src/pinot/types.ts';
 import type { PropertyValues } from '../../../src/platform/setting-schema.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../../src/results/settings.ts';
@@ -32,7 +33,7 @@ let client: S3Client;
 let folder: string;
 let gateway: TestGateway;
 let endpoint: StubEndpoint;
-let budget: ByteBudget;
+let memory: FairQueue;
 /** Of the engine: requests and bodies that have not ended. */
 const asked = new Set<EngineRequest>();
 const bodies = new Set<Readable>();
@@ -171,13 +172,13 @@ describe.each(stores())('clients that leave a gateway with results in $name', (s
     folder = await mkdtemp(join(tmpdir(), 'olap-warden-leaving-'));
     await store.open();
     endpoint = new StubEndpoint();
-    budget = new ByteBudget();
+    memory = memoryQueue();
     [gateway] = (await startGateways(1, {
       engine: engineOf(endpoint),
       store: () => store.properties as PropertyValues,
       settings: () => ({ ...DEFAULT_PAGINATION_SETTINGS, maxSubmissions: CLIENTS }),
       isSingle: true,
-      budget,
+      memory,
     })) as [TestGateway];
   });
   afterEach(async () => {
@@ -188,7 +189,7 @@ describe.each(stores())('clients that leave a gateway with results in $name', (s
   /** @param before names of what was in the store */
   async function expectNothingLeft(before: readonly string[]): Promise<void> {
     await until('the engine is free', () => asked.size + bodies.size === 0);
-    await until('the memory is returned', () => budget.heldBytes === 0);
+    await until('the memory is returned', () => memory.used === 0);
     await until('the connections are closed', async () => (await connections()) === 0);
     await until('the store has nothing new', async () => (await store.content()).length === before.length);
     // A reader keeps one file as a cache.
@@ -253,6 +254,6 @@ describe.each(stores())('clients that leave a gateway with results in $name', (s
     const states = (await mine()).map(({ state }) => state);
     expect(states.length).toBeGreaterThanOrEqual(CLIENTS);
     expect(new Set(states)).toEqual(new Set(['cancelled']));
-    await until('the memory is returned', () => budget.heldBytes === 0);
+    await until('the memory is returned', () => memory.used === 0);
   });
 });

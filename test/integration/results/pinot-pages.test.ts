@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { createEngine } from '../../../src/pinot/connection.ts';
 import type { Engine, KnownTables } from '../../../src/pinot/types.ts';
-import { ByteBudget } from '../../../src/api/server/bounds/byte-budget.ts';
+import { memoryQueue } from '../../../src/api/server/admission/memory.ts';
 import { paginatedQueries } from '../../../src/api/queries/index.ts';
 import { PaginatedQueries } from '../../../src/results/paginated-queries.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../../src/results/settings.ts';
@@ -37,7 +37,7 @@ describe('paginated queries on a real Pinot', () => {
     });
     app = await testApp({
       register: (scope) => paginatedQueries(scope, { queries }),
-      parts: { dataPlane: { engine, queries, settings, budget: new ByteBudget() } },
+      parts: { dataPlane: { engine, queries, settings, memory: memoryQueue() } },
     });
   });
   afterAll(async () => {

@@ -1,9 +1,9 @@
+import { LimitMetrics } from '../../../src/api/server/admission/limit-metrics.ts';
 import { Gauge } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import {
   countDecisions,
   createRegistry,
-  observeAnswerBytes,
   observeRejectedConfig,
   observeRequests,
   observeStore,
@@ -26,7 +26,7 @@ const OF_HISTOGRAM = /_(bucket|count|sum)$/;
 async function exported(): Promise<Set<string>> {
   const registry = createRegistry('0', 'standalone');
   observeRequests(registry);
-  observeAnswerBytes(registry, { heldBytes: 0 } as never);
+  new LimitMetrics(registry).watch();
   observeStore(registry, () => ({ ageMs: 0, synced: true }) as never);
   observeRejectedConfig(registry, () => false);
   countDecisions(registry, {} as never);

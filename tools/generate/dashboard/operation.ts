@@ -61,7 +61,7 @@ const REQUESTS: Row = {
     panel(
       'Bytes of responses in progress (max-answer-bytes)',
       'bytes',
-      perProcess(`olap_warden_answer_bytes{${SCOPE}}`),
+      perProcess(`olap_warden_limit_used{${SCOPE},limit="memory"}`),
     ),
     panel('Subjects whose role expires within 24 hours', 'short', {
       expr: `max(olap_warden_role_assignment_subjects_expiring{${SCOPE}})`,

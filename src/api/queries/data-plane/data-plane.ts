@@ -1,9 +1,10 @@
+import { admit } from '../../server/admission/admit.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Authentication } from '../../server/authentication.ts';
 import type { RequestClass, RequestKind, SqlPath } from '../../server/request/classify.ts';
 import type { JsonLimits } from '../../server/request/json-bodies.ts';
 import { acceptQuery } from './accept.ts';
-import { countRequest, type Limits } from '../../server/bounds/limits.ts';
+import { countRequest, type Limits } from '../../server/admission/callers.ts';
 import { Turns } from '../../server/bounds/turns.ts';
 import { Exchange, type ExchangeParts } from './exchange.ts';
 import { JudgedTexts } from './judged-texts.ts';
@@ -60,13 +61,13 @@ export class DataPlane {
     });
   }
 
-  /** Reads the query. A body counts against the byte budget while it is read. */
+  /** Reads the query. A body counts against the memory while it is read. */
   async #read(exchange: Exchange, requestClass: RequestClass & { readonly sql: SqlPath }): Promise<JudgedQuery> {
     const reading = this.#reading;
     const { bodyBytes } = reading;
     if (exchange.method === 'GET') return readQuery(exchange, requestClass, reading);
     const length = Math.min(Number(exchange.headers['content-length'] ?? bodyBytes), bodyBytes);
-    const lease = await this.#parts.budget.acquire(exchange.principal.srn, length, exchange.signal);
+    const lease = await admit(this.#parts.memory, exchange.principal.srn, { units: length, signal: exchange.signal });
     try {
       return await readQuery(exchange, requestClass, reading);
     } finally {

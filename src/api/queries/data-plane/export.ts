@@ -1,3 +1,4 @@
+import { admit } from '../../server/admission/admit.ts';
 import type { PageRequest } from '../../../results/page.ts';
 import { acceptedFormat, EXPORT_FORMATS, type ExportFormat } from '../../../results/export/format.ts';
 import type { ResultReader } from '../../../results/result-store.ts';
@@ -30,11 +31,11 @@ export async function sendExport(
   exchange: Exchange,
   reader: ResultReader,
   request: ExportRequest,
-  { queries, budget, settings }: Pick<DataPlaneParts, 'queries' | 'budget' | 'settings'>,
+  { queries, memory, settings }: Pick<DataPlaneParts, 'queries' | 'memory' | 'settings'>,
 ): Promise<void> {
   const { format, offset } = request;
   const { signal } = exchange;
-  const lease = await budget.acquire(exchange.principal.srn, EXPORT_BYTES + CODING_BYTES, signal);
+  const lease = await admit(memory, exchange.principal.srn, { units: EXPORT_BYTES + CODING_BYTES, signal });
   exchange.onClose(() => lease.release());
   const found = await queries.export(reader, { format, caller: exchange.principal.srn }, request, signal);
   exchange.onClose(found.release);

@@ -1,3 +1,4 @@
+import { admit } from '../../server/admission/admit.ts';
 import { WHOLE_PAGE_BYTES, type Page, type PageRequest } from '../../../results/page.ts';
 import type { ExportFormat } from '../../../results/export/format.ts';
 import type { ResultReader, ResultRecord } from '../../../results/result-store.ts';
@@ -84,18 +85,18 @@ async function sendLinks(
   sendJson(exchange, 200, NOT_STORED, { ...found, dataSchema: JSON.parse(dataSchema) as unknown });
 }
 
-/** Waits for byte budget, then reads and sends a page. @returns as `writePage` */
+/** Waits for memory, then reads and sends a page. @returns as `writePage` */
 export async function readAndSend(
   exchange: Exchange,
   reader: ResultReader,
   range: PageRequest,
-  { queries, budget, settings }: Pick<DataPlaneParts, 'queries' | 'budget' | 'settings'>,
+  { queries, memory, settings }: Pick<DataPlaneParts, 'queries' | 'memory' | 'settings'>,
   signal: AbortSignal,
 ): Promise<boolean> {
   const expected = estimate(reader.record, range);
   const expectedCoding = codingFor(exchange, expected, settings());
   const bytes = expected + FRAME_BYTES + (expectedCoding === undefined ? 0 : CODING_BYTES);
-  const lease = await budget.acquire(exchange.principal.srn, bytes, signal);
+  const lease = await admit(memory, exchange.principal.srn, { units: bytes, signal });
   exchange.onClose(() => lease.release());
   const page = await queries.page(reader, range, signal);
   const coding = codingFor(exchange, page.length, settings());

@@ -3,7 +3,7 @@ import type { Engine, KnownTables } from '../../../pinot/types.ts';
 import type { PaginatedQueries } from '../../../results/paginated-queries.ts';
 import type { QueryRuns } from '../../../results/runs/runs.ts';
 import type { PaginationSettings } from '../../../results/settings.ts';
-import type { ByteBudget } from '../../server/bounds/byte-budget.ts';
+import type { FairQueue } from '../../../platform/fair-queue.ts';
 import type { PeerRouting } from '../peer-routing.ts';
 
 /** Dependencies of the data plane. */
@@ -15,7 +15,7 @@ export interface DataPlaneParts {
   readonly settings: () => PaginationSettings;
   /** How requests reach the gateway that stores the result; absent where each one is handled here. */
   readonly peers?: PeerRouting | undefined;
-  readonly budget: ByteBudget;
+  readonly memory: FairQueue;
   /** Default: `SQL_LIMITS`. */
   readonly sqlLimits?: SqlLimits | undefined;
 }

@@ -1,3 +1,4 @@
+import { admit } from '../../server/admission/admit.ts';
 import { HIGH_WATER_BYTES } from '../../proxy/answer-writer.ts';
 import { passAnswer } from '../../proxy/forward.ts';
 import { MAX_PLAN_BYTES } from '../../proxy/plan-tables.ts';
@@ -15,12 +16,15 @@ const PLAN_BYTES = 2 * MAX_PLAN_BYTES;
 
 /** Runs a query and streams the response. */
 export async function passQuery(exchange: Exchange, query: JudgedQuery, parts: DataPlaneParts): Promise<void> {
-  const { engine, budget } = parts;
+  const { engine, memory } = parts;
   const { tables, path, explains } = query;
   const served = await tableHints(exchange, tables, engine);
   const { signal } = exchange;
   const endpoint = path.runner === 'broker' ? await engine.brokerFor(served, signal) : engine.controller;
-  const lease = await budget.acquire(exchange.principal.srn, PASS_BYTES + (explains ? PLAN_BYTES : 0), signal);
+  const lease = await admit(memory, exchange.principal.srn, {
+    units: PASS_BYTES + (explains ? PLAN_BYTES : 0),
+    signal,
+  });
   exchange.onClose(() => lease.release());
   await passAnswer(exchange, namingEndpoint(endpoint, query.commonTables), engineRequest(query, exchange), {
     tables: authorizedTables(exchange, query),

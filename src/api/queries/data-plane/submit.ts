@@ -1,3 +1,4 @@
+import { admit } from '../../server/admission/admit.ts';
 import { requestPieces } from '../../../pinot/pieces.ts';
 import type { TableName } from '../../../pinot/table-name.ts';
 import type { EngineEndpoint, EngineResponse } from '../../../pinot/types.ts';
@@ -39,7 +40,7 @@ export async function submitQuery(exchange: Exchange, query: JudgedQuery, parts:
     else {
       const coding = codingFor(exchange, page.length, parts.settings());
       const bytes = memoryOf(page) + (coding === undefined ? 0 : CODING_BYTES);
-      const lease = await parts.budget.acquire(exchange.principal.srn, bytes, signal);
+      const lease = await admit(parts.memory, exchange.principal.srn, { units: bytes, signal });
       exchange.onClose(() => lease.release());
       sent = await sendPage(exchange, page, coding);
     }

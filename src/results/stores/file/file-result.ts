@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import type { Lane } from '../../../platform/lane.ts';
+import type { FairQueue } from '../../../platform/fair-queue.ts';
 import { CHECKSUM_BLOCK_BYTES } from '../../checksums.ts';
 import type { ResultReader, ResultRecord, ResultWriter } from '../../result-store.ts';
 import { decodeIndex, encodeIndex, indexBytes, type RowIndex, storedRowBytes } from '../../row-index.ts';
@@ -95,8 +95,8 @@ export class FileWriter implements ResultWriter {
 /** What the readers of a store share. */
 export interface FileReaderParts {
   readonly pool: BufferPool;
-  /** Limits the reads at once. A read takes its buffer when it begins, so that waiting reads take no memory. */
-  readonly reads: Lane;
+  /** Limits the reads at once; the results take turns. A read takes its buffer when it begins, so that waiting reads take no memory. */
+  readonly reads: Pick<FairQueue, 'run'>;
   readonly release: (file: OpenFile) => Promise<void>;
 }
 
@@ -187,7 +187,7 @@ export class FileReader implements ResultReader {
   async #tracked<T>(read: () => Promise<T>): Promise<T> {
     this.#reading++;
     try {
-      return await this.#parts.reads.run(read);
+      return await this.#parts.reads.run(read, this.record.requestId);
     } catch (error) {
       throw asStoreError(error);
     } finally {

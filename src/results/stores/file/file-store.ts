@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { errorCode } from '../../../platform/plain-error.ts';
 import type { Clock } from '../../../platform/clock.ts';
-import { Lane } from '../../../platform/lane.ts';
+import { FairQueue } from '../../../platform/fair-queue.ts';
 import { damaged, QueryError } from '../../errors.ts';
 import { recordFromJson, recordToJson, unreadableResult } from '../../record-json.ts';
 import { isRequestId } from '../../request-id.ts';
@@ -64,7 +64,11 @@ export class FileStore implements ResultStore {
     });
     const pool = new BufferPool();
     this.#files = new OpenFiles(pool, options.clock);
-    this.#parts = { pool, reads: new Lane(READS_AT_ONCE), release: (file) => this.#files.release(file) };
+    this.#parts = {
+      pool,
+      reads: FairQueue.ofJobs('file-reads', READS_AT_ONCE),
+      release: (file) => this.#files.release(file),
+    };
   }
 
   /** @throws {UnusableStoreError} with the folder that is wrong */

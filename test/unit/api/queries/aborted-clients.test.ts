@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ByteBudget } from '../../../../src/api/server/bounds/byte-budget.ts';
+import { memoryQueue } from '../../../../src/api/server/admission/memory.ts';
 import { fileProperties } from '../../../support/result-stores.ts';
 import { TEST_HEADERS, TEST_TOKEN } from '../../../support/app.ts';
 import { answerText, responseOf, rowTexts, StubEndpoint } from '../../results/answers.ts';
@@ -34,7 +34,7 @@ describe('clients that disconnect', () => {
       engine: engineOf(endpoint),
       store: () => fileProperties(folder),
       // The downloads of one caller are limited before its memory.
-      budget: new ByteBudget({ totalBytes: 512 * MB, bytesPerCaller: 512 * MB }),
+      memory: memoryQueue({ totalBytes: 512 * MB, bytesPerCaller: 512 * MB }),
     })) as [TestGateway];
   });
   afterAll(async () => {

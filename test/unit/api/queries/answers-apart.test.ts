@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createEngine } from '../../../../src/pinot/connection.ts';
 import type { Engine, KnownTables } from '../../../../src/pinot/types.ts';
-import { ByteBudget } from '../../../../src/api/server/bounds/byte-budget.ts';
+import { memoryQueue } from '../../../../src/api/server/admission/memory.ts';
 import type { QueryService } from '../../../../src/api/queries/service.ts';
 import { tableNameOf } from '../../../../src/pinot/table-name.ts';
 import { authorizerBy, testApp, TEST_HEADERS } from '../../../support/app.ts';
@@ -37,7 +37,7 @@ beforeEach(async () => {
   await engine.actualTables([tableNameOf('events')]);
   service = await memoryQueryService(engine);
   const authorizer = authorizerBy(() => true);
-  const parts = { dataPlane: { ...service.data, budget: new ByteBudget() } };
+  const parts = { dataPlane: { ...service.data, memory: memoryQueue() } };
   app = await testApp({ authorizer, register: service.register, parts });
   await app.listen({ host: '127.0.0.1', port: 0 });
 });

@@ -4,7 +4,7 @@ import { clusterResource, formatSrn, tableResource } from '../../../../src/acces
 import { tableNameOf } from '../../../../src/pinot/table-name.ts';
 import type { EngineRequest, EngineResponse } from '../../../../src/pinot/types.ts';
 import type { AuditRecord } from '../../../../src/api/server/logs/audit-record.ts';
-import { Limits } from '../../../../src/api/server/bounds/limits.ts';
+import { Limits } from '../../../../src/api/server/admission/callers.ts';
 import { systemClock } from '../../../../src/platform/clock.ts';
 import { DEFAULT_PAGINATION_SETTINGS, type PaginationSettings } from '../../../../src/results/settings.ts';
 import { ALICE, authorizerBy, TEST_HEADERS } from '../../../support/app.ts';
@@ -301,12 +301,13 @@ describe('asynchronous queries', () => {
     expect(await (await cancel(ids[1]!)).json()).toMatchObject({ state: 'cancelled' });
     held[0]!.give(responseOf(answerText(rowTexts(1))));
     await asked(2);
-    // Alice's other query is older, but each of them has none running: the oldest goes first.
-    expect((await status(ids[2]!)).state).toBe('running');
+    // Alice's other query is older, but she had her turn.
+    expect((await status(ids[2]!)).state).toBe('queued');
     held[1]!.give(responseOf(answerText(rowTexts(1))));
+    await reaches(ofBob, 'done');
     await asked(3);
     held[2]!.give(responseOf(answerText(rowTexts(1))));
-    await reaches(ofBob, 'done');
+    await reaches(ids[2]!, 'done');
   });
 
   it('counts a query until it ends as a concurrent query of its caller', async () => {

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { paginatedQueries } from '../../../../src/api/queries/index.ts';
 import { acceptedCoding } from '../../../../src/api/server/content-coding.ts';
-import { ByteBudget } from '../../../../src/api/server/bounds/byte-budget.ts';
+import { memoryQueue } from '../../../../src/api/server/admission/memory.ts';
 import { PaginatedQueries } from '../../../../src/results/paginated-queries.ts';
 import { DEFAULT_PAGINATION_SETTINGS, type PaginationSettings } from '../../../../src/results/settings.ts';
 import { MemoryStore } from '../../../../src/results/stores/memory/memory-store.ts';
@@ -56,7 +56,7 @@ describe('a compressed response', () => {
       authorizer: allowAll,
       parts: {
         authenticator: { name: 'fixed', authenticate: async () => ({ outcome: 'authenticated', principal: ALICE }) },
-        dataPlane: { engine: engineOf(endpoint), queries, settings: () => settings, budget: new ByteBudget() },
+        dataPlane: { engine: engineOf(endpoint), queries, settings: () => settings, memory: memoryQueue() },
       },
       register: (scope) => paginatedQueries(scope, { queries }),
     });

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { clusterResource, formatSrn } from '../../../../src/access/policy/srn.ts';
 import { paginatedQueries } from '../../../../src/api/queries/index.ts';
-import { ByteBudget } from '../../../../src/api/server/bounds/byte-budget.ts';
+import { memoryQueue } from '../../../../src/api/server/admission/memory.ts';
 import { PaginatedQueries } from '../../../../src/results/paginated-queries.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts';
 import { MemoryStore } from '../../../../src/results/stores/memory/memory-store.ts';
@@ -77,7 +77,7 @@ describe('a download of a result', () => {
           engine: engineOf(endpoint),
           queries,
           settings: () => DEFAULT_PAGINATION_SETTINGS,
-          budget: new ByteBudget(),
+          memory: memoryQueue(),
         },
       },
       register: (scope) => paginatedQueries(scope, { queries }),

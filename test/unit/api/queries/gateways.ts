@@ -1,3 +1,4 @@
+import type { FairQueue } from '../../../../src/platform/fair-queue.ts';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
@@ -10,7 +11,7 @@ import type { Authorizer } from '../../../../src/access/authorizer.ts';
 import type { Principal } from '../../../../src/access/principal.ts';
 import type { Engine, EngineEndpoint, KnownTables } from '../../../../src/pinot/types.ts';
 import type { AppParts } from '../../../../src/api/server/app.ts';
-import { ByteBudget } from '../../../../src/api/server/bounds/byte-budget.ts';
+import { memoryQueue } from '../../../../src/api/server/admission/memory.ts';
 import { createQueryService, type QueryService } from '../../../../src/api/queries/service.ts';
 import { createLogger } from '../../../../src/platform/logging.ts';
 import type { GatewayAddress } from '../../../../src/results/peers/peers.ts';
@@ -58,7 +59,7 @@ export interface GatewaysOptions {
   readonly every?: (call: () => void) => void;
   /** Receives the periodic check of asynchronous queries, which otherwise runs every 5 s. */
   readonly beat?: (call: () => void) => void;
-  readonly budget?: ByteBudget;
+  readonly memory?: FairQueue;
   /** Overrides other parts of the app. */
   readonly parts?: Partial<AppParts>;
 }
@@ -84,13 +85,13 @@ export async function startGateways(count: number, options: GatewaysOptions): Pr
         clock: clockOf(options),
         random: (bytes) => Buffer.alloc(bytes, `${index}-${seed++}-`),
       });
-      const { principal, budget = new ByteBudget() } = options;
+      const { principal, memory = memoryQueue() } = options;
       const app = await testApp({
         authorizer: options.authorizer ?? allowAll,
         register: service.register,
         parts: {
           ...(principal && { authenticator: authenticatorOf(principal) }),
-          dataPlane: { ...service.data, budget },
+          dataPlane: { ...service.data, memory },
           ...options.parts,
         },
       });

@@ -1,3 +1,4 @@
+import { systemClock } from '../../../../src/platform/clock.ts';
 import { tableFromIPC } from 'apache-arrow';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,7 +8,7 @@ import type { Principal } from '../../../../src/access/principal.ts';
 import { formatSrn } from '../../../../src/access/policy/srn.ts';
 import { createEngine } from '../../../../src/pinot/connection.ts';
 import type { Engine } from '../../../../src/pinot/types.ts';
-import { Limits } from '../../../../src/api/server/bounds/limits.ts';
+import { Limits } from '../../../../src/api/server/admission/callers.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts';
 import { ALICE, authorizerBy } from '../../../support/app.ts';
 import {
@@ -122,7 +123,11 @@ describe('results in the engine’s cursors', () => {
       settings: () => settings,
       every: (call) => retention.push(call),
       parts: {
-        callerLimits: new Limits({ rolesOf: () => [], clock: { monotonic: () => now }, defaults: { rowsPerQuery } }),
+        callerLimits: new Limits({
+          rolesOf: () => [],
+          clock: { ...systemClock, monotonic: () => now },
+          defaults: { rowsPerQuery },
+        }),
       },
     });
     return gateways[0] as TestGateway;

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { clusterResource, formatSrn } from '../../../../src/access/policy/srn.ts';
-import { ByteBudget } from '../../../../src/api/server/bounds/byte-budget.ts';
+import { memoryQueue } from '../../../../src/api/server/admission/memory.ts';
 import { paginatedQueries } from '../../../../src/api/queries/index.ts';
 import { PaginatedQueries } from '../../../../src/results/paginated-queries.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts';
@@ -49,7 +49,7 @@ describe('paginated queries over HTTP', () => {
       parts: {
         audit: validAuditLog(records, new FakeClock()),
         authenticator: { name: 'fixed', authenticate: async () => ({ outcome: 'authenticated', principal }) },
-        dataPlane: { engine: engineOf(endpoint), queries, settings: () => settings, budget: new ByteBudget() },
+        dataPlane: { engine: engineOf(endpoint), queries, settings: () => settings, memory: memoryQueue() },
       },
       register: (scope) => paginatedQueries(scope, { queries }),
     });

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEngine } from '../../../../src/pinot/connection.ts';
 import type { Engine } from '../../../../src/pinot/types.ts';
-import { ByteBudget } from '../../../../src/api/server/bounds/byte-budget.ts';
+import { memoryQueue } from '../../../../src/api/server/admission/memory.ts';
 import { TEST_HEADERS, testApp } from '../../../support/app.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';
 import { memoryQueryService } from '../../../support/query-service.ts';
@@ -31,7 +31,7 @@ async function startGateway(timeoutMs: number): Promise<Gateway> {
   const service = await memoryQueryService(engine);
   const app = await testApp({
     register: service.register,
-    parts: { dataPlane: { ...service.data, budget: new ByteBudget() } },
+    parts: { dataPlane: { ...service.data, memory: memoryQueue() } },
   });
   const close = async (): Promise<void> => {
     await app.close();

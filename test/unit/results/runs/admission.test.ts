@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { nextToStart, requireRoom } from '../../../../src/results/runs/admission.ts';
+import { requireRoom, runQueue } from '../../../../src/results/runs/admission.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
 import type { Run } from '../../../../src/results/runs/run.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts';
 
@@ -9,12 +10,10 @@ interface Known {
   readonly name?: string;
   readonly owner?: string;
   readonly heldBytes?: number;
-  readonly isStarted?: boolean;
-  readonly isWaiting?: boolean;
 }
 
-function run({ owner = 'ann', heldBytes = 1, isStarted = false, isWaiting = !isStarted, name = '' }: Known = {}): Run {
-  return { requestId: name, query: { owner, heldBytes }, isStarted, isWaiting } as unknown as Run;
+function run({ owner = 'ann', heldBytes = 1, name = '' }: Known = {}): Run {
+  return { requestId: name, query: { owner, heldBytes } } as unknown as Run;
 }
 
 const times = (count: number, known: Known = {}): Run[] => Array.from({ length: count }, () => run(known));
@@ -58,47 +57,33 @@ describe('the room for an asynchronous query', () => {
   });
 });
 
-describe('the next asynchronous query to start', () => {
-  const next = (active: readonly Run[], maxRunning: number): string | undefined =>
-    nextToStart(active, maxRunning)?.requestId;
-
-  it('is the oldest one of its caller', () => {
-    expect(next([run({ name: 'a' }), run({ name: 'b' })], 4)).toBe('a');
-    expect(next([], 4)).toBeUndefined();
-  });
-
-  it('is one that waits', () => {
-    const ending = run({ name: 'ending', isWaiting: false });
-    expect(next([ending, run({ name: 'waiting' })], 4)).toBe('waiting');
-    expect(next([ending, run({ isStarted: true })], 4)).toBeUndefined();
-  });
-
-  it('is none while all places are occupied, whoever occupies them', () => {
-    const running = [...times(2, { isStarted: true }), run({ owner: 'bob', isStarted: true })];
-    expect(next([...running, run({ name: 'c', owner: 'eve' })], 4)).toBe('c');
-    expect(next([...running, run({ name: 'c', owner: 'eve' })], 3)).toBeUndefined();
-  });
-
-  it('is of the caller with the fewest running queries', () => {
-    const running = [...times(2, { isStarted: true }), run({ owner: 'bob', isStarted: true })];
-    const [ann, bob, eve] = ['ann', 'bob', 'eve'].map((owner) => run({ name: owner, owner })) as [Run, Run, Run];
-    expect(next([...running, ann, bob, eve], 8)).toBe('eve');
-    expect(next([...running, eve, bob, ann], 8)).toBe('eve');
-    expect(next([...running, ann, bob], 8)).toBe('bob');
-    expect(next([...running, bob, ann], 8)).toBe('bob');
-    // With equal numbers the oldest one counts.
-    expect(next([...running, run({ isStarted: true, owner: 'bob' }), bob, ann], 8)).toBe('bob');
-  });
-
+describe('the places for running asynchronous queries', () => {
   it.each([
     [1, 1],
     [2, 1],
     [3, 2],
     [4, 3],
     [8, 6],
-  ])('of one caller is none with three quarters of %i places, rounded down: %i', (places, most) => {
-    const waiting = run({ name: 'next' });
-    expect(next([...times(most - 1, { isStarted: true }), waiting], places)).toBe('next');
-    expect(next([...times(most, { isStarted: true }), waiting], places)).toBeUndefined();
+  ])('of which there are %i, are given to one caller up to three quarters, rounded down: %i', (places, most) => {
+    const queue = runQueue(() => places, new FakeClock());
+    let started = 0;
+    const enter = (owner: string) =>
+      queue.enter(owner, { start: () => void started++, refuse: () => expect.fail('refused') });
+    for (let i = 0; i < places + 2; i++) enter('ann');
+    expect(started).toBe(most);
+    for (let i = 0; i < places + 2; i++) enter('bob');
+    expect(started).toBe(places);
+  });
+
+  it('follow the setting', () => {
+    let places = 1;
+    const queue = runQueue(() => places, new FakeClock());
+    const started: string[] = [];
+    for (const owner of ['ann', 'bob', 'eve'])
+      queue.enter(owner, { start: () => started.push(owner), refuse: () => expect.fail('refused') });
+    expect(started).toEqual(['ann']);
+    places = 4;
+    queue.enter('dan', { start: () => started.push('dan'), refuse: () => expect.fail('refused') }).release();
+    expect(started).toEqual(['ann', 'bob', 'eve']);
   });
 });

@@ -63,15 +63,11 @@ describe('an asynchronous query', () => {
     expect(new Run(query, IDS, MAX_MS, clock).status).not.toHaveProperty('sql');
   });
 
-  it('waits from its acceptance until it is started or must end', () => {
-    const [started, stopped] = [runOf(), runOf()];
-    expect([started.isWaiting, started.isStarted]).toEqual([false, false]);
-    for (const run of [started, stopped]) run.accept();
-    expect([started.isWaiting, started.isStarted]).toEqual([true, false]);
-    void started.start();
-    expect([started.isWaiting, started.isStarted]).toEqual([false, true]);
-    stopped.stop(CANCELLED);
-    expect([stopped.isWaiting, stopped.isStarted]).toEqual([false, false]);
+  it('has not started before it is started', () => {
+    const run = runOf();
+    expect(run.isStarted).toBe(false);
+    void run.start();
+    expect(run.isStarted).toBe(true);
   });
 
   it('runs with the time that is left, and reports its rows', async () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fileProperties } from '../../../../support/result-stores.ts';
-import { ByteBudget } from '../../../../../src/api/server/bounds/byte-budget.ts';
+import { memoryQueue } from '../../../../../src/api/server/admission/memory.ts';
 import { TEST_HEADERS, TEST_TOKEN } from '../../../../support/app.ts';
 import { answerText, responseOf, StubEndpoint } from '../../../results/answers.ts';
 import { engineOf, startGateways, stopGateways, type TestGateway } from '../gateways.ts';
@@ -20,7 +20,7 @@ const PAGE_BYTES = MB;
 let folder: string;
 let gateway: TestGateway;
 let requestId: string;
-const budget = new ByteBudget();
+const memory = memoryQueue();
 const responses: ServerResponse[] = [];
 
 beforeAll(async () => {
@@ -30,7 +30,7 @@ beforeAll(async () => {
   endpoint.answer = () => responseOf(answerText(rows));
   [gateway] = (await startGateways(1, {
     engine: engineOf(endpoint),
-    budget,
+    memory,
     store: () => fileProperties(folder),
   })) as [TestGateway];
   const answer = await fetch(`${gateway.url}/query/sql?doPaginate=true&numRows=1`, {
@@ -71,7 +71,7 @@ describe('pipelined requests for pages', () => {
       socket.pause();
       pipeline(socket, REQUESTS);
     }
-    await expect.poll(() => budget.heldBytes).toBeGreaterThan(5 * PAGE_BYTES);
+    await expect.poll(() => memory.used).toBeGreaterThan(5 * PAGE_BYTES);
     // Time of the processor, which does not depend on other programs.
     const startedAt = process.threadCpuUsage();
     for (let i = 0; i < 5; i++) {
@@ -81,9 +81,9 @@ describe('pipelined requests for pages', () => {
     const { user, system } = process.threadCpuUsage(startedAt);
     expect((user + system) / 1_000).toBeLessThan(1_000);
     expect(bufferedBytes()).toBeLessThan(2 * CONNECTIONS * PAGE_BYTES);
-    expect(budget.heldBytes).toBeLessThan(2 * CONNECTIONS * PAGE_BYTES);
+    expect(memory.used).toBeLessThan(2 * CONNECTIONS * PAGE_BYTES);
     for (const socket of sockets) socket.destroy();
-    await expect.poll(() => budget.heldBytes).toBe(0);
+    await expect.poll(() => memory.used).toBe(0);
   });
 
   it('are all served, completely and in order, to a client that reads', async () => {

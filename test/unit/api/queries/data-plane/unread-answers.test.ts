@@ -61,9 +61,9 @@ it('pipelined queries hold a small part of one response each while the client re
   expect([answer.status, (await answer.text()).length]).toEqual([200, ANSWER.length]);
   expect(buffered().length).toBe(CONNECTIONS);
   expect(buffered().reduce((sum, { writableLength }) => sum + writableLength, 0)).toBeLessThan(CONNECTIONS * MB);
-  expect(dataPlane.budget.heldBytes).toBeLessThan(CONNECTIONS * MB);
+  expect(dataPlane.memory.used).toBeLessThan(CONNECTIONS * MB);
   // The engine received one query per connection, and the query of the other caller.
   expect(fake.seen.filter(({ url }) => url === '/query/sql')).toHaveLength(CONNECTIONS + 1);
   for (const socket of sockets) socket.destroy();
-  await expect.poll(() => dataPlane.budget.heldBytes).toBe(0);
+  await expect.poll(() => dataPlane.memory.used).toBe(0);
 });

@@ -3,7 +3,7 @@ import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Lane } from '../../../../../src/platform/lane.ts';
+import { FairQueue } from '../../../../../src/platform/fair-queue.ts';
 import type { ResultReader, ResultRecord } from '../../../../../src/results/result-store.ts';
 import { encodeIndex, recordedIndex } from '../../../../../src/results/row-index.ts';
 import { BufferPool } from '../../../../../src/results/stores/file/buffer-pool.ts';
@@ -69,7 +69,7 @@ describe('the reader of a file', () => {
 
   function readerOf(parts: Partial<FileReaderParts> = {}): FileReader {
     const release = async (of: OpenFile): Promise<void> => void released.push(of);
-    const reader = new FileReader(file, { pool, reads: new Lane(4), release, ...parts });
+    const reader = new FileReader(file, { pool, reads: FairQueue.ofJobs('reads', 4), release, ...parts });
     readers.push(reader);
     return reader;
   }
@@ -122,9 +122,9 @@ describe('the reader of a file', () => {
 
   it('releases its file when its last read has ended', async () => {
     const gate = Promise.withResolvers<void>();
-    const reads = new Lane(4);
+    const reads = FairQueue.ofJobs('reads', 4);
     const run = <T>(job: () => Promise<T>): Promise<T> => reads.run(() => gate.promise.then(job));
-    const reader = readerOf({ reads: { run } as Lane });
+    const reader = readerOf({ reads: { run } as Pick<FairQueue, 'run'> });
     const pending = [reader.read(0, 10), reader.read(300_000, 300_010)];
     const closed = reader.close();
     await settle();
@@ -138,7 +138,7 @@ describe('the reader of a file', () => {
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let next = 0;
     const run = <T>(job: () => Promise<T>): Promise<T> => gates[next++]!.promise.then(job);
-    const reader = readerOf({ reads: { run } as Lane });
+    const reader = readerOf({ reads: { run } as Pick<FairQueue, 'run'> });
     const pending = [reader.read(0, 200_000), reader.read(0, 300_000)];
     const closed = reader.close();
     gates[0]!.resolve();

@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { MonotonicClock } from '../../../platform/clock.ts';
+import type { Clock } from '../../../platform/clock.ts';
 import type { Principal } from '../../../access/principal.ts';
-import { LruCache } from '../../../platform/lru.ts';
+import { FairQueue, type QueueObserver } from '../../../platform/fair-queue.ts';
+import { TokenBuckets } from '../../../platform/rate-limiter.ts';
 import { classOf, type RequestKind, runsQuery } from '../request/classify.ts';
 import type { RequestContext } from '../context.ts';
 import { HttpError } from '../errors.ts';
-import { CallSlots } from './call-slots.ts';
+import { admit } from './admit.ts';
 
 /** Limits of one caller. */
 export interface CallerLimits {
@@ -38,7 +39,8 @@ export interface LimitsOptions {
   /** By SRN, or by service token name or user id; an SRN has priority. Overrides `byRole`. */
   readonly byCaller?: Readonly<Record<string, Partial<CallerLimits>>>;
   readonly rolesOf: (principal: Principal) => readonly string[];
-  readonly clock: MonotonicClock;
+  readonly clock: Pick<Clock, 'monotonic' | 'schedule'>;
+  readonly observer?: QueueObserver;
 }
 
 export interface AdmittedQuery {
@@ -52,25 +54,37 @@ const BURST_SECONDS = 10;
 /** Maximum callers with counters; the least recently active one is removed first. */
 const MAX_CALLERS = 10_000;
 
-interface Caller {
-  /** Token bucket content at time `at`. */
-  tokens: number;
-  at: number;
-  queries: number;
-}
+/** Maximum calls of one caller that wait. */
+const MAX_WAITING_CALLS = 256;
 
-/** Counts requests and running queries per caller, and rejects those above the limits. */
+/** Counts requests, queries and calls by caller, and refuses or delays those above the limits. */
 export class Limits {
   readonly #options: LimitsOptions;
-  /** Counters with running queries stay until these queries end. */
-  readonly #callers = new LruCache<string, Caller>({ maxWeight: MAX_CALLERS, isPinned: ({ queries }) => queries > 0 });
+  readonly #requests: TokenBuckets;
+  readonly #queries: FairQueue;
+  /** All callers share the connections to the controller, so a caller whose calls hang must not occupy all of them. */
+  readonly #calls: FairQueue;
+  /** Calls of the gateway itself do not wait for those to a controller that hangs. */
+  readonly #ownCalls: FairQueue;
   readonly #base: CallerLimits;
   readonly #hasRoles: boolean;
 
   constructor(options: LimitsOptions) {
     this.#options = options;
+    const { clock, observer } = options;
+    this.#requests = new TokenBuckets(clock, MAX_CALLERS);
+    const queue = (name: string, maxWaitingOfKey: number): FairQueue =>
+      new FairQueue({ name, total: Infinity, maxWaiting: Infinity, maxWaitingOfKey }, clock, observer);
+    this.#queries = queue('queries', 0);
+    this.#calls = queue('calls', MAX_WAITING_CALLS);
+    this.#ownCalls = queue('own-calls', MAX_WAITING_CALLS);
     this.#base = { ...DEFAULT_CALLER_LIMITS, ...options.defaults };
     this.#hasRoles = Object.keys(options.byRole ?? {}).length > 0;
+  }
+
+  /** For metrics. */
+  get queues(): readonly FairQueue[] {
+    return [this.#queries, this.#calls, this.#ownCalls];
   }
 
   /** Current limits of a caller. */
@@ -99,14 +113,10 @@ export class Limits {
   /** @throws {HttpError} 429 */
   countRequest(principal: Principal, { requestsPerSecond: rate } = this.of(principal)): void {
     if (rate === 0) return;
-    const caller = this.#caller(principal.srn, rate);
-    const now = this.#options.clock.monotonic();
-    caller.tokens = Math.min(rate * BURST_SECONDS, caller.tokens + ((now - caller.at) / 1000) * rate);
-    caller.at = now;
-    if (caller.tokens < 1) {
-      throw tooMany(`request rate limit (${rate} per second) exceeded`, Math.ceil((1 - caller.tokens) / rate));
-    }
-    caller.tokens -= 1;
+    const waitMs = this.#requests.take(principal.srn, { burst: rate * BURST_SECONDS, intervalMs: 1000 / rate });
+    if (waitMs === 0) return;
+    this.#options.observer?.onRefusal('request-rate', 'full-of-key');
+    throw tooMany(`request rate limit (${rate} per second) exceeded`, Math.ceil(waitMs / 1000));
   }
 
   /**
@@ -114,26 +124,25 @@ export class Limits {
    * @returns ends the query; further calls do nothing
    * @throws {HttpError} 429
    */
-  beginQuery(
-    principal: Principal,
-    { concurrentQueries: max, requestsPerSecond: rate } = this.of(principal),
-  ): () => void {
-    const caller = this.#caller(principal.srn, rate);
-    if (max !== 0 && caller.queries >= max) throw tooMany(`concurrent query limit (${max}) exceeded`, 1);
-    caller.queries++;
-    let ended = false;
-    return () => {
-      if (!ended) caller.queries--;
-      ended = true;
-    };
+  beginQuery(principal: Principal, { concurrentQueries: max } = this.of(principal)): () => void {
+    const place = this.#queries.tryEnter(principal.srn, { most: max === 0 ? Infinity : max });
+    if (typeof place === 'string') throw tooMany(`concurrent query limit (${max}) exceeded`, 1);
+    return () => place.release();
   }
 
-  #caller(srn: string, rate: number): Caller {
-    const known = this.#callers.get(srn);
-    if (known !== undefined) return known;
-    const caller = { tokens: rate * BURST_SECONDS, at: this.#options.clock.monotonic(), queries: 0 };
-    this.#callers.set(srn, caller);
-    return caller;
+  /**
+   * Waits until a call of this kind may start. Kinds without a limit start at once.
+   * @param onClose registers a function that is called once when the call is finished or its client has disconnected
+   * @throws {HttpError} 429 if too many calls of the caller wait
+   */
+  async beginCall(principal: Principal, kind: RequestKind, onClose: (call: () => void) => void): Promise<void> {
+    const queue = kind === 'controller' ? this.#calls : OWN_CALLS.has(kind) ? this.#ownCalls : undefined;
+    const { concurrentCalls: most } = this.of(principal);
+    if (queue === undefined || most === 0) return;
+    const left = new AbortController();
+    onClose(() => left.abort());
+    const place = await admit(queue, principal.srn, { most, signal: left.signal });
+    onClose(() => place.release());
   }
 }
 
@@ -223,9 +232,6 @@ export function registerLimits(app: FastifyInstance, limits: Limits | undefined)
   app.decorateRequest('queryTimeoutMs', undefined);
   app.decorateRequest('maxRows', undefined);
   if (limits === undefined) return;
-  // Calls of the gateway itself do not wait for those to a controller that hangs.
-  const controllerSlots = new CallSlots();
-  const ownSlots = new CallSlots('calls to RBAC and health');
   app.addHook('preParsing', async (request: FastifyRequest, reply: FastifyReply) => {
     // Public routes have no principal, despite the type.
     if ((request.principal as Principal | null) === null) return;
@@ -236,7 +242,6 @@ export function registerLimits(app: FastifyInstance, limits: Limits | undefined)
       else reply.raw.once('close', call);
     };
     countRequest(limits, request, kind, onClose);
-    const slots = kind === 'controller' ? controllerSlots : OWN_CALLS.has(kind) ? ownSlots : undefined;
-    await slots?.begin(request.principal.srn, limits.of(request.principal).concurrentCalls, onClose);
+    await limits.beginCall(request.principal, kind, onClose);
   });
 }

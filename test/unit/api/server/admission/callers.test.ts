@@ -1,15 +1,16 @@
+import { systemClock } from '../../../../../src/platform/clock.ts';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
 import { HttpError } from '../../../../../src/api/server/errors.ts';
 import type { Principal } from '../../../../../src/access/principal.ts';
-import { Limits, parseLimits, type LimitsOptions } from '../../../../../src/api/server/bounds/limits.ts';
+import { Limits, parseLimits, type LimitsOptions } from '../../../../../src/api/server/admission/callers.ts';
 import { listen } from '../../../../../src/api/server/server.ts';
 import { ALICE, TEST_HEADERS, TEST_TOKEN, testApp } from '../../../../support/app.ts';
 import { WAIT_LIMIT_MS } from '../../../../support/limits.ts';
 
 let now = 0;
 const limits = (options: Partial<LimitsOptions> = {}) =>
-  new Limits({ rolesOf: () => [], clock: { monotonic: () => now }, ...options });
+  new Limits({ rolesOf: () => [], clock: { ...systemClock, monotonic: () => now }, ...options });
 
 const retryAfter = (call: () => unknown): unknown => {
   try {
