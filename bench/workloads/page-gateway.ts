@@ -27,7 +27,6 @@ const service = await createQueryService({
   },
   identity: { id: 'bench', host: '127.0.0.1', port: 8080 },
   store: fileProperties(folder),
-  native: false,
   settings: () => DEFAULT_PAGINATION_SETTINGS,
   registry: new Registry(),
   log: createLogger('silent'),

@@ -23,7 +23,7 @@ export interface LivePropertiesOptions {
   readonly onChange?: (keys: readonly string[]) => void;
   /** Called, once per content of the file, with changed keys that need a restart. */
   readonly onRestartNeeded?: (keys: readonly string[]) => void;
-  /** Called, once per content of the file, with a sentence for each former name in it. */
+  /** Called, once per content of the file, with a sentence for each former key in it. */
   readonly onFormerNames?: (warnings: readonly string[]) => void;
   /** Called, once per content of the file, when the file is rejected; the current properties stay in effect. */
   readonly onRejected?: (error: SettingsError) => void;

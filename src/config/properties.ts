@@ -24,11 +24,6 @@ const QuerySchema = Type.Object({
     default: true,
     live: true,
   }),
-  'olap.broker.pagination.native': flag({
-    description:
-      'Stores the rows of paginated results in Pinot’s own cursors (Pinot 1.3 and newer). The store of `olap.broker.pagination.protocol` then contains only the owner and the location of each result.',
-    default: false,
-  }),
   'olap.broker.pagination.expiration': duration({
     description: 'Age at which a stored result expires and is deleted.',
     default: HOUR_MS,

@@ -1,6 +1,13 @@
 import { parseArgs } from 'node:util';
 import { readConfigFile } from './file.ts';
-import { FORMER_NAMES, presentKey, withPresentNames, type FormerNames, type PresentNames } from './former-names.ts';
+import {
+  FORMER_NAMES,
+  isRemovedKey,
+  presentKey,
+  withPresentNames,
+  type FormerNames,
+  type PresentNames,
+} from './former-names.ts';
 import { resolve, SettingsError, unknownKey, type Suggest, type Written } from './keys.ts';
 import type { Properties } from './properties.ts';
 import type { PropertySet } from './property-set.ts';
@@ -26,7 +33,7 @@ export interface LoadedSettings {
   readonly file: string | undefined;
   /** Properties from flags; they override the file. */
   readonly fixedProperties: readonly Written[];
-  /** One sentence for each former name that was used. */
+  /** One sentence for each former key that was used. */
   readonly warnings: readonly string[];
 }
 
@@ -143,7 +150,9 @@ function valueAlone(schema: SettingSchema | undefined): string | undefined {
 
 function addFlag(flags: Flags, name: string, raw: string | undefined, known: Known): void {
   const source = `flag --${name}`;
-  if (name !== 'config' && name !== 'set' && !SETTING_KEYS.has(presentKey(name, known.names))) {
+  if (isRemovedKey(name, known.names)) {
+    flags.written.push({ key: name, raw, source });
+  } else if (name !== 'config' && name !== 'set' && !SETTING_KEYS.has(presentKey(name, known.names))) {
     flags.problems.push(unknownFlag(name, known.suggest));
   } else if (raw === undefined) {
     flags.problems.push(`${source}: missing value`);
@@ -165,7 +174,8 @@ function addProperty(flags: Flags, text: string, { properties, suggest, names }:
   const at = text.indexOf('=');
   const entry = { key: text.slice(0, at).trim(), raw: text.slice(at + 1), source: 'flag --set' };
   if (at < 1) flags.problems.push('flag --set: the value must have the form `key=value`');
-  else if (properties.keys.has(presentKey(entry.key, names))) flags.properties.push(entry);
+  else if (isRemovedKey(entry.key, names) || properties.keys.has(presentKey(entry.key, names)))
+    flags.properties.push(entry);
   else flags.problems.push(unknownKey(entry, properties.keys.keys(), suggest));
 }
 
@@ -211,7 +221,10 @@ function variableNames(formerNames: FormerNames): { names: ReadonlyMap<string, s
     names.set(variableOf(key), key);
   }
   const present = [...names.keys()];
-  for (const [former, { key }] of formerNames) if (SETTING_KEYS.has(key)) names.set(variableOf(former), former);
+  for (const former of formerNames.keys()) {
+    const isSetting = isRemovedKey(former, formerNames) || SETTING_KEYS.has(presentKey(former, formerNames));
+    if (isSetting) names.set(variableOf(former), former);
+  }
   return { names, present };
 }
 

@@ -69,13 +69,6 @@ export class BrokerRouting {
     return serving.length === 0 ? undefined : serving;
   }
 
-  /** Whether a live broker matches; reads the map again if none does. @throws {EngineError} as `candidates` */
-  async hasBroker(matches: (url: string) => boolean): Promise<boolean> {
-    const map = await this.#current();
-    const has = ({ brokers }: BrokerMap): boolean => brokers.some(matches);
-    return has(map) || has(await this.#forceRead(map, ROUTING, has));
-  }
-
   /**
    * See `KnownTables`. Usually without a promise, because each query needs it.
    * @throws {EngineError} errors of the controller if no map was read yet, or the database of a name was never read

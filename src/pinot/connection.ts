@@ -96,12 +96,6 @@ class PinotEngine implements Engine, KnownTables {
     return this.#balance(await rejectOnAbort(this.#routing.candidates(tables), signal), tables, signal);
   }
 
-  async brokerAt(url: string, signal?: AbortSignal): Promise<EngineEndpoint | undefined> {
-    const matches = (broker: string): boolean => URL.canParse(broker) && new URL(broker).origin === url;
-    const live = this.#brokers?.some(matches) ?? (await rejectOnAbort(this.#routing.hasBroker(matches), signal));
-    return live ? this.#failover([url]) : undefined;
-  }
-
   tableNames(): readonly TableName[] | undefined {
     return this.#routing.tableNames();
   }

@@ -104,12 +104,6 @@ export interface Engine {
    * @throws {EngineError} no-broker, unreachable
    */
   brokerFor(tables: readonly TableName[], signal?: AbortSignal): Promise<EngineEndpoint>;
-  /**
-   * The broker with exactly this base URL, without failover; undefined if no live broker has it, so that URLs from
-   * untrusted sources are not used. Absent if brokers have no addresses.
-   * @throws {EngineError} if the live brokers are unknown
-   */
-  brokerAt?(url: string, signal?: AbortSignal): Promise<EngineEndpoint | undefined>;
   /** Any other base URL of the cluster, such as a server's admin port. */
   endpoint(url: string): EngineEndpoint;
   close(): Promise<void>;

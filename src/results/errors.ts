@@ -11,8 +11,6 @@ export type QueryErrorCode =
   | 'damaged'
   /** `offset` or `numRows` is outside the result. */
   | 'bad-page'
-  /** The engine cannot keep a result although this is configured. */
-  | 'no-cursors'
   /** The rows cannot be read from the bucket by a link. */
   | 'no-links'
   /** Too many concurrent submissions. */

@@ -93,7 +93,7 @@ export function cursorMetadataJson(record: ResultRecord, holder: HolderAddress |
     numRows: record.rowCount,
     submissionTimeMs: record.submissionTimeMs,
     expirationTimeMs: record.expirationTimeMs,
-    bytesWritten: record.cursor?.bytes ?? record.rowBytes,
+    bytesWritten: record.rowBytes,
     tablesQueried: record.tables,
     ...(holder !== undefined && { brokerHost: holder.host, brokerPort: holder.port }),
   };

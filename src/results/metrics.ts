@@ -14,10 +14,7 @@ export type StoreOperation =
   | 'link'
   | 'read'
   | 'list'
-  | 'delete'
-  | CursorOperation;
-/** Engine calls for results that the engine keeps. */
-export type CursorOperation = 'cursor_page' | 'cursor_metadata' | 'cursor_delete';
+  | 'delete';
 
 /** Metrics of paginated queries. */
 export interface QueryMetrics {

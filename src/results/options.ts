@@ -1,6 +1,5 @@
 import type { QueueMetrics } from '../platform/fair-queue.ts';
 import type { WallClock } from '../platform/clock.ts';
-import type { CursorBrokers } from './cursors/brokers.ts';
 import type { QueryMetrics } from './metrics.ts';
 import type { HolderAddress } from './page.ts';
 import type { ResultStore } from './result-store.ts';
@@ -26,12 +25,6 @@ export interface PaginatedQueriesOptions {
   readonly metrics?: QueryMetrics;
   /** Default: the limits of submissions and downloads have no metrics. */
   readonly limits?: QueueMetrics;
-  /** Access to results kept by the brokers; without it such results are not found. */
-  readonly cursors?: {
-    readonly brokers: CursorBrokers;
-    /** Whether the engine keeps new results: `olap.broker.pagination.native`. */
-    readonly native: boolean;
-  };
 }
 
 /**

@@ -1,23 +1,19 @@
 import { LruCache } from '../platform/lru.ts';
 import type { WallClock } from '../platform/clock.ts';
-import { type CursorBrokers, type CursorRecord, isCursorRecord } from './cursors/brokers.ts';
-import { type CursorExport, exportCursor } from './cursors/export.ts';
-import { readCursorPage } from './cursors/page.ts';
-import type { Spool } from './cursors/spool.ts';
 import { Damages } from './damages.ts';
 import { isDamaged, notFound } from './errors.ts';
-import { columnsOf, type Export, exportRows } from './export/export.ts';
+import { type Export, exportRows } from './export/export.ts';
 import type { CsvLayout } from './export/csv-layout.ts';
 import type { ExportFormat } from './export/format.ts';
 import { ExportLimit } from './export/limit.ts';
 import { linkRows, type ResultLinks } from './links/links.ts';
 import { NO_METRICS, type QueryMetrics } from './metrics.ts';
 import { type GatewayIdentity, holderAddress, type PaginatedQueriesOptions } from './options.ts';
-import { type HolderAddress, type Page, type PageRequest, readPage, rowsOf } from './page.ts';
-import { Readers, TrackedReader } from './readers.ts';
+import { type HolderAddress, type Page, type PageRequest, readPage } from './page.ts';
+import { Readers } from './readers.ts';
 import { Renewal } from './renewal.ts';
-import { isRequestId, newRequestId } from './request-id.ts';
-import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from './result-store.ts';
+import { isRequestId } from './request-id.ts';
+import type { ResultReader, ResultStore, StoredResultSummary } from './result-store.ts';
 import type { PaginationSettings } from './settings.ts';
 import { type QueryOrigin, type RunQuery, Submissions, type Submitted } from './submissions.ts';
 import type { SubmissionHooks } from './submit.ts';
@@ -38,9 +34,7 @@ export class PaginatedQueries {
   readonly #identity: GatewayIdentity;
   readonly #holder: () => HolderAddress | undefined;
   readonly #clock: WallClock;
-  readonly #random: (bytes: number) => Uint8Array;
   readonly #metrics: QueryMetrics;
-  readonly #cursors: PaginatedQueriesOptions['cursors'];
   readonly #readers = new Readers();
   readonly #damages = new Damages();
   readonly #exports: ExportLimit;
@@ -54,13 +48,10 @@ export class PaginatedQueries {
     this.#identity = options.identity;
     this.#holder = holderAddress(options.store, options.identity);
     this.#clock = options.clock;
-    this.#random = options.random;
     this.#metrics = options.metrics ?? NO_METRICS;
-    this.#cursors = options.cursors;
     this.#exports = new ExportLimit(options.limits);
     this.#renewal = new Renewal(options);
-    const spool = (signal: AbortSignal): Spool => this.#spool(signal);
-    this.#submissions = new Submissions(options, { readers: this.#readers, spool });
+    this.#submissions = new Submissions(options, this.#readers);
   }
 
   /** `brokerHost` and `brokerPort` of responses; the same object while unchanged. Undefined if any gateway can serve a page. */
@@ -74,7 +65,7 @@ export class PaginatedQueries {
 
   /**
    * Runs a query with `run` and stores its response. `hooks.inspect` rejects the response by throwing.
-   * @throws {QueryError} busy, bad-answer, no-cursors, store-full, store-unavailable, aborted; and whatever `run` throws
+   * @throws {QueryError} busy, bad-answer, store-full, store-unavailable, aborted; and whatever `run` throws
    */
   submit(run: RunQuery, origin: QueryOrigin, signal: AbortSignal, hooks?: SubmissionHooks): Promise<Submitted> {
     return this.#submissions.submit(run, origin, signal, hooks);
@@ -113,7 +104,6 @@ export class PaginatedQueries {
   /** @throws {QueryError} bad-page, not-found, store-unavailable */
   async page(reader: ResultReader, request: PageRequest, signal: AbortSignal): Promise<Page> {
     const { record } = reader;
-    if (isCursorRecord(record)) return this.#cursorPage(reader, record, request, signal);
     const isRoomFor = (bytes: number): boolean => this.#readers.reserve(reader, bytes);
     const reading = readPage(reader, request, { holder: this.holder, isRoomFor }, signal);
     const page = await this.#damages.noting(record, reading);
@@ -127,7 +117,7 @@ export class PaginatedQueries {
 
   /**
    * Prepares a download of rows. The caller must call `release` when it has ended. `caller` is an SRN.
-   * @throws {QueryError} bad-page, bad-answer, busy, damaged, no-cursors, not-found, store-unavailable
+   * @throws {QueryError} bad-page, busy, damaged, not-found, store-unavailable
    */
   async export(
     reader: ResultReader,
@@ -138,9 +128,7 @@ export class PaginatedQueries {
     const { record } = reader;
     const release = this.#exports.begin(caller);
     try {
-      const found = isCursorRecord(record)
-        ? await this.#exportCursor(reader, { record, format }, request, signal)
-        : await exportRows(reader, { format, layouts: this.#layouts }, request, signal);
+      const found = await exportRows(reader, { format, layouts: this.#layouts }, request, signal);
       await this.#renewal.renew(record);
       const body: Export['body'] = (from, to, abort) => this.#damages.watched(record, found.body(from, to, abort));
       const { measure } = found;
@@ -164,51 +152,6 @@ export class PaginatedQueries {
     const links = await this.#damages.noting(record, linkRows(reader, request, options, signal));
     await this.#renewal.renew(record);
     return links;
-  }
-
-  #exportCursor(
-    reader: ResultReader,
-    { record, format }: Pick<CursorExport, 'record' | 'format'>,
-    request: PageRequest,
-    signal: AbortSignal,
-  ): Promise<Export> {
-    const columns = columnsOf(record.dataSchema, format);
-    const rows = { offset: request.offset, numRows: rowsOf(record, request) };
-    const { maxPageSize } = this.#settings();
-    const read = (page: PageRequest): Promise<Page> => this.#cursorPage(reader, record, page, signal);
-    return exportCursor({ record, format, columns, rows, maxPageSize, read });
-  }
-
-  /** The record with all fields of the engine. @throws as `page` */
-  async described({ record }: ResultReader, signal: AbortSignal): Promise<ResultRecord> {
-    if (!isCursorRecord(record)) return record;
-    return { ...record, fields: await this.#brokersOf(record).metadata(record, signal) };
-  }
-
-  async #cursorPage(
-    reader: ResultReader,
-    record: CursorRecord,
-    request: PageRequest,
-    signal: AbortSignal,
-  ): Promise<Page> {
-    if (!(reader instanceof TrackedReader)) throw new TypeError('the reader was not opened by this gateway');
-    const brokers = this.#brokersOf(record);
-    const spool = this.#spool(signal);
-    await reader.keep(spool);
-    const page = await readCursorPage(record, request, { brokers, spool, holder: this.holder }, signal);
-    this.#metrics.paged(page.length);
-    return page;
-  }
-
-  #brokersOf({ requestId }: ResultRecord): CursorBrokers {
-    if (this.#cursors === undefined) throw notFound(requestId);
-    return this.#cursors.brokers;
-  }
-
-  /** The caller must discard it. */
-  #spool(signal: AbortSignal): Spool {
-    const begin = (): Promise<ResultWriter> => this.#store.begin(newRequestId(this.#identity.id, this.#random), signal);
-    return this.#readers.spool(begin);
   }
 
   /** Every result, including expired and damaged ones, in order of submission. */

@@ -1,6 +1,5 @@
 import { WHOLE_PAGE_BYTES } from './page.ts';
-import { Spool } from './cursors/spool.ts';
-import type { ResultReader, ResultRecord, ResultWriter } from './result-store.ts';
+import type { ResultReader, ResultRecord } from './result-store.ts';
 import type { RowIndex } from './row-index.ts';
 
 /** A reader that reports when it is closed. */
@@ -9,7 +8,6 @@ export class TrackedReader implements ResultReader {
   /** Bytes of the current page that are in memory. */
   heldBytes = 0;
   readonly #inner: ResultReader;
-  #spool: Spool | undefined;
   readonly #closed: (reader: TrackedReader) => void;
   #open = true;
 
@@ -17,13 +15,6 @@ export class TrackedReader implements ResultReader {
     this.record = inner.record;
     this.#inner = inner;
     this.#closed = closed;
-  }
-
-  /** Keeps the spool of a page until another page replaces it or the reader is closed. */
-  async keep(spool: Spool | undefined): Promise<void> {
-    const before = this.#spool;
-    this.#spool = spool;
-    await before?.discard();
   }
 
   get knownIndex(): RowIndex | undefined {
@@ -47,7 +38,6 @@ export class TrackedReader implements ResultReader {
       this.#open = false;
       this.#closed(this);
     }
-    await this.keep(undefined);
     await this.#inner.close(reuse);
   }
 }
@@ -93,13 +83,6 @@ export class Readers {
     if (!(reader instanceof TrackedReader)) return;
     this.#heldBytes += bytes - reader.heldBytes;
     reader.heldBytes = bytes;
-  }
-
-  /** Creates a spool limited by the available memory. @param begin opens its part of the store */
-  spool(begin: () => Promise<ResultWriter>): Spool {
-    return new Spool(this.room, begin, (bytes) => {
-      this.#heldBytes += bytes;
-    });
   }
 
   readonly #untrack = (reader: TrackedReader): void => {

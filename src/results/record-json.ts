@@ -1,6 +1,5 @@
 import { crc32 } from 'node:zlib';
 import { damaged } from './errors.ts';
-import { ENGINE_ID } from './request-id.ts';
 import { MAX_CHECKPOINTS } from './row-index.ts';
 import type { ResultRecord, StoredResultSummary } from './result-store.ts';
 
@@ -12,6 +11,8 @@ const ARRAYS = ['tables', 'fields', 'tableFields'] as const;
 const MAX_BLOCK_BYTES = 1024 * 1024;
 /** Bounds the index, which is read whole: 8 bytes for each block. */
 const MAX_ROW_BYTES = 1024 ** 4;
+
+const NATIVE = '`olap.broker.pagination.native`';
 
 /** The last field, the checksum of the text before it. Records of releases without checksums have none. */
 const CHECKSUM = /,"checksum":"([\da-f]{8})"\}$/;
@@ -35,6 +36,7 @@ export function recordFromJson(json: string): ResultRecord {
     throw damaged('its record is not valid JSON');
   }
   if (!isRecord(value)) throw damaged('its record is not valid');
+  if ('cursor' in value) throw damaged(`its rows were left in Pinot, by a property that no longer exists (${NATIVE})`);
   return value;
 }
 
@@ -93,11 +95,10 @@ function isRecord(value: unknown): value is ResultRecord {
 
 /** Fields that records of earlier releases do not have. */
 function areAdditions(record: Record<string, unknown>): boolean {
-  const { sql, storedTimeMs, warnings, checksums, compression, cursor } = record;
+  const { sql, storedTimeMs, warnings, checksums, compression } = record;
   return (
     (checksums === undefined || areChecksums(checksums, record['rowBytes'] as number)) &&
     (compression === undefined || isCompression(record)) &&
-    (cursor === undefined || isCursor(cursor)) &&
     (sql === undefined || typeof sql === 'string') &&
     (storedTimeMs === undefined || Number.isSafeInteger(storedTimeMs)) &&
     (warnings === undefined || areTexts(warnings))
@@ -146,16 +147,4 @@ function isCompression({ compression, checksums }: Record<string, unknown>): boo
   if (typeof compression !== 'object' || compression === null || checksums === undefined) return false;
   const { coding, bytes } = compression as Record<string, unknown>;
   return coding === 'zstd' && isCount(bytes);
-}
-
-function isCursor(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  const { url, requestId, submissionTimeMs, bytes } = value as Record<string, unknown>;
-  return (
-    typeof url === 'string' &&
-    typeof requestId === 'string' &&
-    ENGINE_ID.test(requestId) &&
-    Number.isSafeInteger(submissionTimeMs) &&
-    isCount(bytes)
-  );
 }

@@ -1,6 +1,5 @@
 import type { Clock } from '../platform/clock.ts';
 import { LruCache } from '../platform/lru.ts';
-import { isCursorRecord } from './cursors/brokers.ts';
 import type { ResultRecord, ResultStore } from './result-store.ts';
 import type { PaginationSettings } from './settings.ts';
 
@@ -40,8 +39,7 @@ export class Renewal {
   #due(record: ResultRecord): number | undefined {
     const { settings, clock } = this.#options;
     const { expirationMs, maxExpirationMs } = settings();
-    // The engine has an expiration of its own for the rows that it keeps.
-    if (maxExpirationMs <= expirationMs || isCursorRecord(record)) return undefined;
+    if (maxExpirationMs <= expirationMs) return undefined;
     const wanted = Math.min(clock.now() + expirationMs, record.submissionTimeMs + maxExpirationMs);
     const known = Math.max(record.expirationTimeMs, this.#tried.get(record.requestId) ?? 0);
     const interval = Math.min(MIN_INTERVAL_MS, expirationMs / 4);

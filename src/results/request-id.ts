@@ -2,12 +2,8 @@ import { createHash } from 'node:crypto';
 
 const RANDOM_BYTES = 15;
 const HOLDER_LENGTH = 8;
-/** Marks ids of results that the engine keeps. */
-const CURSOR_MARK = 'n';
+/** An `n` marks a result whose rows an earlier build left in Pinot. Such ids stay valid, so that what is left of the result is listed and expires. */
 const REQUEST_ID = /^[0-9a-f]{8}-n?[0-9a-f]{30}$/;
-
-/** Format of the engine's query ids; other values are not inserted into a path. */
-export const ENGINE_ID = /^\d{1,40}$/;
 
 /** Identifies a gateway in an id: a short hash, so that ids do not reveal pod names. */
 export function holderTag(gatewayId: string): string {
@@ -20,16 +16,6 @@ export function holderTag(gatewayId: string): string {
  */
 export function newRequestId(gatewayId: string, random: (bytes: number) => Uint8Array): string {
   return `${holderTag(gatewayId)}-${Buffer.from(random(RANDOM_BYTES)).toString('hex')}`;
-}
-
-/** Creates an id for a result whose rows the engine keeps. */
-export function newCursorId(gatewayId: string, random: (bytes: number) => Uint8Array): string {
-  return `${holderTag(gatewayId)}-${CURSOR_MARK}${Buffer.from(random(RANDOM_BYTES)).toString('hex')}`;
-}
-
-/** Whether the engine keeps the rows. @param requestId must satisfy `isRequestId` */
-export function isCursorId(requestId: string): boolean {
-  return requestId[HOLDER_LENGTH + 1] === CURSOR_MARK;
 }
 
 /** Whether the text has the form of an id. Valid ids are safe as file names. */

@@ -4,18 +4,6 @@ import type { ResultNotes } from './notes.ts';
 import type { RawField } from './scanner/fields.ts';
 import type { RecordedIndex, RowIndex } from './row-index.ts';
 
-/** A cursor of the engine: a result whose rows the engine keeps. */
-export interface EngineCursor {
-  /** Base URL of the broker that ran the query. */
-  readonly url: string;
-  /** The engine's query id: unique among its brokers, but some versions reuse ids after a broker restart. */
-  readonly requestId: string;
-  /** Epoch milliseconds by the engine's clock; together with the id it identifies one result. */
-  readonly submissionTimeMs: number;
-  /** Size of the result as reported by the engine. */
-  readonly bytes: number;
-}
-
 /** Everything about a stored result except its rows; stored as the JSON metadata file. */
 export interface ResultRecord extends RecordedIndex {
   readonly version: 1;
@@ -42,8 +30,6 @@ export interface ResultRecord extends RecordedIndex {
   readonly storedTimeMs?: number;
   /** What the reader of the result should know; every page has it. */
   readonly warnings?: readonly string[];
-  /** Set if the engine keeps the rows: `rowBytes` and `checkpoints` are then 0, and `fields` are requested from the engine. */
-  readonly cursor?: EngineCursor;
 }
 
 /** A stored result in a listing. */

@@ -1,16 +1,12 @@
 import { FairQueue } from '../platform/fair-queue.ts';
 import type { TableName } from '../pinot/table-name.ts';
 import { EngineError, type EngineResponse } from '../pinot/types.ts';
-import type { CursorBrokers } from './cursors/brokers.ts';
-import type { Spool } from './cursors/spool.ts';
-import { storeCursor } from './cursors/submit.ts';
 import { QueryError } from './errors.ts';
 import { NO_METRICS, type QueryMetrics, type SubmissionOutcome } from './metrics.ts';
-import { type GatewayIdentity, holderAddress, type PaginatedQueriesOptions } from './options.ts';
-import type { HolderAddress, Page } from './page.ts';
+import type { GatewayIdentity, PaginatedQueriesOptions } from './options.ts';
 import type { Readers } from './readers.ts';
-import { newCursorId, newRequestId } from './request-id.ts';
-import type { ResultReader, ResultStore } from './result-store.ts';
+import { newRequestId } from './request-id.ts';
+import type { ResultStore } from './result-store.ts';
 import {
   type RecordAdditions,
   type Submission,
@@ -19,25 +15,16 @@ import {
   type SubmitOutcome,
 } from './submit.ts';
 
-/**
- * Runs a query.
- * @param cursorRows if set, the engine keeps the result and responds with this many rows
- */
-export type RunQuery = (signal: AbortSignal, cursorRows?: number) => Promise<EngineResponse>;
+/** Runs a query. */
+export type RunQuery = (signal: AbortSignal) => Promise<EngineResponse>;
 
-export type Submitted =
-  /** `page` is the first page, if the response included it. */
-  | { readonly kind: 'stored'; readonly reader: ResultReader; readonly page?: Page }
-  | Exclude<SubmitOutcome, { readonly kind: 'stored' }>
-  | { readonly kind: 'refused'; readonly response: EngineResponse };
+export type Submitted = SubmitOutcome | { readonly kind: 'refused'; readonly response: EngineResponse };
 
 /** Who submitted a query, and the tables it reads. */
 export interface QueryOrigin {
   /** SRN of the principal. */
   readonly owner: string;
   readonly tables: readonly TableName[];
-  /** Rows of the first page. */
-  readonly numRows: number;
   /** The text of the query, to be recorded. */
   readonly sql?: string | undefined;
   /** Whether the engine's default limits the rows: the text has no `LIMIT`, and the engine is the single-stage one. */
@@ -51,38 +38,26 @@ const MAX_RECORDED_SQL = 4_096;
 /** How often a query is run whose response breaks off while it is stored. */
 const MAX_RESPONSES = 3;
 
-/** What submissions share with the reading of results. */
-export interface SharedReading {
-  readonly readers: Readers;
-  /** A spool for rows of the engine. The caller must discard it. */
-  readonly spool: (signal: AbortSignal) => Spool;
-}
-
 /** Runs queries and stores their results. */
 export class Submissions {
   readonly #store: ResultStore;
   readonly #settings: PaginatedQueriesOptions['settings'];
   readonly #identity: GatewayIdentity;
-  readonly #holder: () => HolderAddress | undefined;
   readonly #clock: PaginatedQueriesOptions['clock'];
   readonly #random: PaginatedQueriesOptions['random'];
   readonly #metrics: QueryMetrics;
-  readonly #cursors: PaginatedQueriesOptions['cursors'];
   readonly #readers: Readers;
-  readonly #spool: SharedReading['spool'];
   readonly #running: FairQueue;
 
-  constructor(options: PaginatedQueriesOptions, { readers, spool }: SharedReading) {
+  /** @param readers shared with the reading of results */
+  constructor(options: PaginatedQueriesOptions, readers: Readers) {
     this.#store = options.store;
     this.#settings = options.settings;
     this.#identity = options.identity;
-    this.#holder = holderAddress(options.store, options.identity);
     this.#clock = options.clock;
     this.#random = options.random;
     this.#metrics = options.metrics ?? NO_METRICS;
-    this.#cursors = options.cursors;
     this.#readers = readers;
-    this.#spool = spool;
     const { settings, limits } = options;
     this.#running = new FairQueue(
       {
@@ -100,13 +75,12 @@ export class Submissions {
 
   /** The id of a result that is submitted later. */
   newId(): string {
-    const { native } = this.#cursors ?? { native: false };
-    return (native ? newCursorId : newRequestId)(this.#identity.id, this.#random);
+    return newRequestId(this.#identity.id, this.#random);
   }
 
   /**
    * Runs a query with `run` and stores its response. `hooks.inspect` rejects the response by throwing.
-   * @throws {QueryError} busy, bad-answer, no-cursors, store-full, store-unavailable, aborted; and whatever `run` throws
+   * @throws {QueryError} busy, bad-answer, store-full, store-unavailable, aborted; and whatever `run` throws
    */
   async submit(
     run: RunQuery,
@@ -125,8 +99,7 @@ export class Submissions {
     const all = { ...hooks, complete: (rowCount: number) => this.#additions(origin, rowCount) };
     let outcome: SubmissionOutcome = 'failed';
     try {
-      const kept = this.#cursors?.native === true ? await this.#submitCursor(run, origin, signal, all) : undefined;
-      const submitted = kept ?? (await repeatBroken(() => this.#submitStored(run, origin, signal, all)));
+      const submitted = await repeatBroken(() => this.#submitOnce(run, origin, signal, all));
       outcome = submitted.kind === 'stored' ? 'stored' : 'not_stored';
       return submitted;
     } finally {
@@ -135,55 +108,19 @@ export class Submissions {
     }
   }
 
-  async #submitStored(
+  async #submitOnce(
     run: RunQuery,
     origin: QueryOrigin,
     signal: AbortSignal,
     hooks: SubmissionHooks,
   ): Promise<Submitted> {
-    const submission = this.#submission(
-      origin,
-      origin.accepted?.requestId ?? newRequestId(this.#identity.id, this.#random),
-    );
+    const submission = this.#submission(origin, origin.accepted?.requestId ?? this.newId());
     const response = await run(signal);
     if (response.status !== 200) return { kind: 'refused', response };
     const answer = await storeAnswer(response, this.#store, submission, signal, hooks);
     if (answer.kind !== 'stored') return answer;
     this.#metrics.scanned(answer.reader.record.rowBytes);
     return { kind: 'stored', reader: this.#readers.tracked(answer.reader) };
-  }
-
-  /** @returns undefined if the engine keeps nothing because the result has no rows */
-  async #submitCursor(
-    run: RunQuery,
-    origin: QueryOrigin,
-    signal: AbortSignal,
-    hooks: SubmissionHooks,
-  ): Promise<Submitted | undefined> {
-    const { numRows } = origin;
-    const submission = this.#submission(
-      origin,
-      origin.accepted?.requestId ?? newCursorId(this.#identity.id, this.#random),
-    );
-    const response = await run(signal, numRows);
-    if (response.status !== 200) return { kind: 'refused', response };
-    const { brokers } = this.#cursors as { brokers: CursorBrokers };
-    const spool = this.#spool(signal);
-    let used = false;
-    try {
-      const parts = { store: this.#store, brokers, spool, submission, numRows, holder: this.#holder() };
-      const answer = await storeCursor(response, parts, hooks, signal);
-      if (answer.kind === 'no-rows') return undefined;
-      used = true;
-      if (answer.kind !== 'stored') return answer;
-      this.#metrics.scanned(spool.bytes);
-      this.#metrics.paged(answer.page.length);
-      const reader = this.#readers.tracked(answer.reader);
-      await reader.keep(spool);
-      return { kind: 'stored', reader, page: answer.page };
-    } finally {
-      if (!used) await spool.discard();
-    }
   }
 
   #submission({ owner, tables, sql, accepted }: QueryOrigin, requestId: string): Submission {

@@ -112,22 +112,12 @@ function sealedRows(
   return streamRows({ reader, index }, 0, rowBytes, signal);
 }
 
-/** Receives the rows of a response in pieces. */
-export interface RowsSink {
-  /** Resolves when more is accepted; the piece may be overwritten from then on. */
-  push(rows: Uint8Array): Promise<void>;
-  /** Called after `push` with the number of complete rows so far. */
-  counted?(rows: number): void;
-  /** Ends the rows. */
-  flush(): Promise<void>;
-}
-
 /**
  * Scans a response while it arrives.
  * @param body destroyed by the caller
- * @throws {QueryError} bad-answer, aborted; and whatever the sink throws
+ * @throws {QueryError} bad-answer, aborted; and whatever the store throws
  */
-export async function scanInto(rows: RowsSink, body: AnswerPieces, signal: AbortSignal): Promise<ScannedAnswer> {
+async function scanInto(rows: Gathered, body: AnswerPieces, signal: AbortSignal): Promise<ScannedAnswer> {
   const scanner = new AnswerScanner();
   const abort = (): void => {
     body.destroy();
@@ -140,7 +130,7 @@ export async function scanInto(rows: RowsSink, body: AnswerPieces, signal: Abort
       const piece = scanner.push(chunk);
       if (piece.length === 0) continue;
       await rows.push(piece);
-      rows.counted?.(scanner.rows);
+      rows.counted(scanner.rows);
     }
     throwIfAborted(signal);
     await rows.flush();
@@ -153,7 +143,7 @@ export async function scanInto(rows: RowsSink, body: AnswerPieces, signal: Abort
   }
 }
 
-export interface GatheredOptions {
+interface GatheredOptions {
   readonly onRows?: SubmissionHooks['onRows'] | undefined;
   /** How the rows are compressed; not at all where absent. */
   readonly compression?: StoredCoding | undefined;
@@ -163,7 +153,7 @@ export interface GatheredOptions {
  * Combines small pieces in two buffers: one is filled while the other is written. New buffers for each write would
  * accumulate until the next garbage collection.
  */
-export class Gathered implements RowsSink {
+class Gathered {
   readonly #writer: ResultWriter;
   #filling = Buffer.allocUnsafeSlow(WRITE_BYTES);
   #writing = Buffer.allocUnsafeSlow(WRITE_BYTES);
@@ -179,10 +169,12 @@ export class Gathered implements RowsSink {
     if (options.compression !== undefined) this.#frames = new FrameBuilder(CHECKSUM_BLOCK_BYTES);
   }
 
+  /** Called after `push` with the number of complete rows so far. */
   counted(rows: number): void {
     this.#onRows?.(rows, this.#bytes);
   }
 
+  /** Resolves when more is accepted; the bytes may be overwritten from then on. */
   async push(bytes: Uint8Array): Promise<void> {
     this.#bytes += bytes.length;
     for (let from = 0; from < bytes.length;) {
@@ -218,7 +210,7 @@ function bodyError(error: unknown): QueryError {
 
 /**
  * The engine's response to a query that failed, unchanged.
- * @param rows the buffered rows; read at most once
+ * @param rows read at most once
  * @param discard releases the rows
  */
 export function engineAnswer(

@@ -56,7 +56,6 @@ const TOP = Object.keys({
     warnings: 0,
     checksums: 0,
     compression: 0,
-    cursor: 0,
     storedTimeMs: 0,
     expirationTimeMs: 0,
     owner: 0,

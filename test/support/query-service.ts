@@ -12,7 +12,6 @@ export function memoryQueryService(engine: Engine): Promise<QueryService> {
     engine: engine as Parameters<typeof createQueryService>[0]['engine'],
     identity: { id: 'gateway', host: '127.0.0.1', port: 1 },
     store: memoryProperties(),
-    native: false,
     settings: () => DEFAULT_PAGINATION_SETTINGS,
     registry: new Registry(),
     log: createLogger('silent'),

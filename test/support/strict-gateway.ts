@@ -20,7 +20,7 @@ interface Outcome {
   readonly json: Readonly<Record<string, unknown>>;
 }
 
-/** A gateway whose engine is a `StrictPinot` and keeps the results of paginated queries. Its caller holds what `grant` gave last. */
+/** A gateway whose engine is a `StrictPinot`. Its caller holds what `grant` gave last. */
 export class StrictGateway {
   readonly pinot: StrictPinot;
   readonly engine: Engine & KnownTables;
@@ -49,7 +49,6 @@ export class StrictGateway {
       engine,
       identity: { id: 'gateway', host: '127.0.0.1', port: 1 },
       store: memoryProperties(),
-      native: true,
       settings: () => DEFAULT_PAGINATION_SETTINGS,
       registry: new Registry(),
       log: createLogger('silent'),

@@ -78,30 +78,39 @@ function settingSchema({ type, enum: values, unit, minimum, maximum, description
 }
 
 function settingsSchema(): Schema {
-  const properties = Object.fromEntries(withFormer(SETTING_KEYS).map(([key, schema]) => [key, settingSchema(schema)]));
+  const properties = Object.fromEntries(withFormer(SETTING_KEYS, (key) => !key.includes('.')));
   return { type: 'object', additionalProperties: false, properties };
 }
 
 /** Properties have dotted keys, nested mappings, or nested mappings with dotted keys in the last one. */
 function propertiesSchema(): Schema {
-  return level(withFormer(PROPERTIES.keys));
+  return level(withFormer(PROPERTIES.keys, (key) => key.includes('.')));
 }
 
-/** The keys and their former names, which the program accepts. */
-function withFormer(keys: ReadonlyMap<string, SettingSchema>): [string, SettingSchema][] {
-  const former = [...FORMER_NAMES].flatMap(([name, { key, removedIn }]): [string, SettingSchema][] => {
-    const schema = keys.get(key);
-    const description = `The former name of ${key}, until version ${removedIn}.`;
-    return schema === undefined ? [] : [[name, { ...schema, description }]];
+/**
+ * The schemas of the keys and of their former ones, which the program accepts.
+ * @param isOfGroup whether a key that no longer exists was one of these
+ */
+function withFormer(
+  keys: ReadonlyMap<string, SettingSchema>,
+  isOfGroup: (key: string) => boolean,
+): (readonly [string, Schema])[] {
+  const present = [...keys].map(([key, schema]) => [key, settingSchema(schema)] as const);
+  const former = [...FORMER_NAMES].flatMap(([name, known]): (readonly [string, Schema])[] => {
+    if ('instead' in known)
+      return isOfGroup(name) ? [[name, { description: `Ignored until version ${known.removedIn}.` }]] : [];
+    const schema = keys.get(known.key);
+    const description = `The former name of ${known.key}, until version ${known.removedIn}.`;
+    return schema === undefined ? [] : [[name, settingSchema({ ...schema, description })]];
   });
-  return [...keys, ...former];
+  return [...present, ...former];
 }
 
-function level(keys: readonly (readonly [string, SettingSchema])[]): Schema {
+function level(keys: readonly (readonly [string, Schema])[]): Schema {
   const properties: Record<string, Schema> = {};
-  const below = new Map<string, [string, SettingSchema][]>();
+  const below = new Map<string, [string, Schema][]>();
   for (const [key, schema] of keys) {
-    properties[key] = settingSchema(schema);
+    properties[key] = schema;
     const [first = '', ...rest] = key.split('.');
     if (rest.length > 0) below.set(first, [...(below.get(first) ?? []), [rest.join('.'), schema]]);
   }

@@ -8,8 +8,6 @@ const STATUS: Readonly<Record<QueryErrorCode, number>> = {
   'not-found': 404,
   damaged: 410,
   'bad-page': 400,
-  // Caused by the configuration, so a retry does not help.
-  'no-cursors': 501,
   // Caused by the configuration or by where the result is: another request reads it.
   'no-links': 409,
   busy: 503,

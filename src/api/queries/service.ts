@@ -3,8 +3,6 @@ import type { Registry } from 'prom-client';
 import type { Clock } from '../../platform/clock.ts';
 import type { QueueMetrics } from '../../platform/fair-queue.ts';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
-import { CursorBrokers } from '../../results/cursors/brokers.ts';
-import { cursorStore } from '../../results/cursors/store.ts';
 import { prometheusQueryMetrics } from '../../results/metrics.ts';
 import type { GatewayIdentity } from '../../results/options.ts';
 import { PaginatedQueries } from '../../results/paginated-queries.ts';
@@ -27,8 +25,6 @@ export interface QueryServiceOptions {
   readonly identity: GatewayIdentity;
   /** Valid values of `RESULT_STORE_PROPERTIES`. */
   readonly store: PropertyValues;
-  /** Whether the engine keeps the rows of new results and the store only their records: `olap.broker.pagination.native`. */
-  readonly native: boolean;
   readonly settings: () => PaginationSettings;
   /** The gateways of the deployment; absent for a single gateway. */
   readonly gateways?: () => Promise<readonly GatewayAddress[]>;
@@ -64,15 +60,13 @@ const LOOKUP_MS = 5_000;
  * @throws {TypeError} for invalid store settings; {QueryError} where the store cannot be used
  */
 export async function createQueryService(options: QueryServiceOptions): Promise<QueryService> {
-  const { engine, identity, settings, gateways, log, clock, native } = options;
+  const { engine, identity, settings, gateways, log, clock } = options;
   const metrics = prometheusQueryMetrics(options.registry);
   const limits = options.limits && { limits: options.limits };
   const onProblem = (message: string): void => log.warn({ part: 'result store' }, message);
   const plain = await createResultStore(options.store, { gatewayId: identity.id, clock, onProblem });
   await plain.start(AbortSignal.timeout(STORE_START_MS));
-  const brokers = new CursorBrokers({ engine, metrics, clock, onProblem });
-  const store = cursorStore({ store: measuredStore(plain, metrics, clock), brokers, native, clock, onProblem });
-  const cursors = { brokers, native };
+  const store = measuredStore(plain, metrics, clock);
   const queries = new PaginatedQueries({
     store,
     settings,
@@ -80,7 +74,6 @@ export async function createQueryService(options: QueryServiceOptions): Promise<
     clock,
     random: options.random,
     metrics,
-    cursors,
     ...limits,
   });
   const runs = new QueryRuns({

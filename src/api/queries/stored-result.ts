@@ -24,7 +24,7 @@ export async function readResult(
   const reader = await openResult(requestId, request, { queries, runs: runs?.runs }, signal);
   try {
     requireRead(request, reader.record);
-    return await reply.type('application/json').send(json(await queries.described(reader, signal)));
+    return await reply.type('application/json').send(json(reader.record));
   } finally {
     await reader.close();
   }

@@ -15,7 +15,7 @@ import type { CommandContext } from '../context.ts';
 import { PROPERTIES } from './properties.ts';
 import { VERSION } from '../version.ts';
 
-const FORMER_NAMES_USED = 'the configuration has former names of settings';
+const FORMER_NAMES_USED = 'the configuration has former settings';
 
 /** The parts that every process of olap-warden has. */
 export interface Boot {

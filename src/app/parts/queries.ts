@@ -45,7 +45,6 @@ export async function openQueryService(
     engine,
     identity: identityOf(boot),
     store: live.get(),
-    native: live.get()['olap.broker.pagination.native'],
     settings: mapped(() => live.get(), paginationSettings),
     cleansItself,
     registry,

@@ -62,7 +62,6 @@ export async function linkRows(
   const { record } = reader;
   const link = store.link?.bind(store);
   if (lifetimeMs === 0) throw noLinks('they are off: `olap.broker.pagination.links.expiration` is 0');
-  if (record.cursor !== undefined) throw noLinks('the engine keeps this result');
   if (link === undefined) throw noLinks('only results in a bucket (`s3` or `gcs`) have them');
   const offset = request.offset;
   const numRows = rowsOf(record, request);

@@ -60,7 +60,7 @@ export function statusOfRecord(record: ResultRecord): RunStatus {
     submissionTimeMs,
     ...(storedTimeMs !== undefined && { endTimeMs: storedTimeMs }),
     rowCount: record.rowCount,
-    bytes: record.cursor?.bytes ?? record.rowBytes,
+    bytes: record.rowBytes,
     expirationTimeMs,
     ...(record.warnings !== undefined && { warnings: record.warnings }),
   };

@@ -20,6 +20,8 @@ const formerNames: FormerNames = new Map([
   ['pinot-controllers', { key: 'controllers', removedIn }],
   ['without-recovery', { key: 'recover-admin', removedIn }],
   ['olap.broker.query.rows', { key: 'olap.broker.query.page.size', removedIn }],
+  ['olap.broker.pagination.mode', { instead: 'nothing is done', removedIn }],
+  ['send-reports', { instead: 'nothing is done', removedIn }],
 ]);
 const sources = { properties: PROPERTIES, suggest: nearest, formerNames };
 
@@ -144,11 +146,46 @@ describe('the former name of a setting', () => {
   });
 });
 
-it('every former name has a present key, and is removed in the version that says so', () => {
+describe('a setting that no longer exists', () => {
+  const gone = (source: string, key: string): string =>
+    `${source}: \`${key}\` no longer exists and is ignored: nothing is done; version 9.0.0 rejects the key`;
+
+  it('is ignored with a warning, whatever its value, wherever it is set', async () => {
+    const path = await file('gone.yaml', 'olap.broker.pagination.mode: [x]\nsend-reports: maybe\nlog-level: warn\n');
+    const args = ['--config', path, '--send-reports', '--set', 'olap.broker.pagination.mode=x', '--port', '1'];
+    const { settings, warnings } = await load(args, { OLAP_WARDEN_SEND_REPORTS: 'true' });
+    expect(settings).toMatchObject({ 'log-level': 'warn', port: 1 });
+    expect(settings).not.toHaveProperty('send-reports');
+    expect(warnings).toEqual([
+      gone(path, 'olap.broker.pagination.mode'),
+      gone(path, 'send-reports'),
+      gone('environment variable OLAP_WARDEN_SEND_REPORTS', 'send-reports'),
+      gone('flag --send-reports', 'send-reports'),
+      gone('flag --set', 'olap.broker.pagination.mode'),
+    ]);
+  });
+
+  it('stops nothing: rows left in cursors of Pinot are stored by the gateway', async () => {
+    const path = await file('native.yaml', 'olap.broker.pagination.native: true\n');
+    const { warnings } = await loadSettings({
+      args: ['--config', path],
+      env: {},
+      properties: PROPERTIES,
+      suggest: nearest,
+    });
+    expect(warnings).toEqual([
+      `${path}: \`olap.broker.pagination.native\` no longer exists and is ignored: the rows of results are in the store of ` +
+        '`olap.broker.pagination.protocol`, not in cursors of Pinot; version 0.4.0 rejects the key',
+    ]);
+  });
+});
+
+it('every former name has a present key, or nothing replaces it, and is removed in the version that says so', () => {
   const keys = new Set([...SETTING_KEYS.keys(), ...PROPERTIES.keys.keys()]);
-  for (const [former, { key, removedIn: version }] of FORMER_NAMES) {
+  for (const [former, known] of FORMER_NAMES) {
+    const { removedIn: version } = known;
     expect(keys.has(former), former).toBe(false);
-    expect(keys.has(key), key).toBe(true);
+    if ('key' in known) expect(keys.has(known.key), known.key).toBe(true);
     expect(version === VERSION || versionProblem(version, VERSION) !== undefined, `remove \`${former}\``).toBe(false);
   }
 });

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../../src/access/policy/actions.ts';
 import { PROPERTIES } from '../../../src/app/parts/properties.ts';
 import { COMMANDS } from '../../../src/commands/help.ts';
+import { FORMER_NAMES } from '../../../src/config/former-names.ts';
 import { SETTING_KEYS } from '../../../src/config/schema.ts';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';
 import { commandsWith } from '../../support/documents/blocks.ts';
@@ -66,7 +67,7 @@ describe('the documentation names only what exists:', () => {
   });
 
   it('properties', () => {
-    const properties = [...PROPERTIES.keys.keys()];
+    const properties = [...PROPERTIES.keys.keys(), ...FORMER_NAMES.keys()];
     const isKnown = (key: string): boolean =>
       properties.some((property) => property === key || property.startsWith(`${key.replace(/\.?\*$/, '')}.`));
     expect(unknown(/`((?:olap|controller\.cluster\.health)\.[a-zA-Z0-9.*]+)`/g, isKnown)).toEqual([]);

@@ -323,27 +323,6 @@ describe('brokers', () => {
     expect((await fixed.brokerFor(names('whatever'))).url).toBe(a.url);
   });
 
-  it('can be requested by URL if they are live, and the response has the URL', async () => {
-    const [a, b, c] = [await fake(), await fake(), await fake()];
-    const { tell, made } = await cluster({ x_OFFLINE: [a, b] });
-    const first = await (await made.brokerFor(names('x'))).request(query);
-    expect([a.url, b.url]).toContain(first.url);
-    await text(first);
-    const answer = await (await made.brokerAt!(b.url))!.request(query);
-    expect(answer.url).toBe(b.url);
-    await text(answer);
-    expect(b.seen.length).toBeGreaterThan(0);
-    for (const url of [c.url, NOWHERE, 'no url']) expect(await made.brokerAt!(url)).toBeUndefined();
-    tell({ x_OFFLINE: [c] });
-    expect(await made.brokerAt!(c.url)).toBeUndefined();
-    now += 2_000;
-    expect(await made.brokerAt!(c.url)).toBeDefined();
-    expect(await made.brokerAt!(b.url)).toBeUndefined();
-    const fixed = engine({ controllerUrls: [NOWHERE], brokerUrls: [a.url] });
-    expect(await fixed.brokerAt!(a.url)).toBeDefined();
-    expect(await fixed.brokerAt!(b.url)).toBeUndefined();
-  });
-
   it('have tables with the names that the engine uses', async () => {
     const a = await fake();
     const { made, tell } = await cluster({ Secret_OFFLINE: [a], secret2_OFFLINE: [a], 'db.t_REALTIME': [a] });

@@ -48,7 +48,7 @@ async function readAtOnce(pages: readonly PageRequest[]): Promise<{ whole: numbe
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
   });
   const run = async (): Promise<EngineResponse> => responseOf(answerText(TEXTS));
-  const submitted = await queries.submit(run, { owner: 'srn2:user#ann', tables: [], numRows: 1 }, signal);
+  const submitted = await queries.submit(run, { owner: 'srn2:user#ann', tables: [] }, signal);
   if (submitted.kind !== 'stored') throw new Error(`the query was ${submitted.kind}`);
   const { requestId } = submitted.reader.record;
   await submitted.reader.close();

@@ -98,15 +98,11 @@ describe('a link', () => {
     await expect(linkRows(reader, ALL, late, signal)).rejects.toMatchObject({ code: 'not-found' });
   });
 
-  it('is refused where links are off, the store has none, or the engine keeps the rows', async () => {
+  it('is refused where links are off, or the store has none', async () => {
     const refused = (why: string) => ({ code: 'no-links', message: expect.stringContaining(why) as string });
     await expect(linked(ALL, 0)).rejects.toMatchObject(refused('`olap.broker.pagination.links.expiration` is 0'));
     const options = { store: new MemoryStore({ maxBytes: MB }), lifetimeMs: 1000, now: NOW };
     await expect(linkRows(reader, ALL, options, signal)).rejects.toMatchObject(refused('(`s3` or `gcs`)'));
-    const cursor = { url: 'http://broker', requestId: '1', submissionTimeMs: 1, bytes: 1 };
-    const kept: ResultReader = Object.create(reader, { record: { value: { ...reader.record, cursor } } }) as never;
-    const on = { store, lifetimeMs: 1000, now: NOW };
-    await expect(linkRows(kept, ALL, on, signal)).rejects.toMatchObject(refused('the engine keeps this result'));
   });
 
   it('is not made for rows after the end', async () => {

@@ -58,13 +58,6 @@ describe('the metadata of a result as that of a cursor', () => {
       `${own}"bytesWritten":100,"tablesQueried":["orders"],"brokerHost":"h","brokerPort":8080${others}`,
     );
   });
-
-  it('has the size that the engine reports for the rows that it keeps', () => {
-    const cursor = { url: 'http://b', requestId: '1', submissionTimeMs: 1, bytes: 0 };
-    expect(cursorMetadataJson({ ...result, cursor }, undefined)).toBe(
-      `${own}"bytesWritten":0,"tablesQueried":["orders"]${others}`,
-    );
-  });
 });
 
 it('an entry of the listing says why a result cannot be read, only if it is damaged', () => {

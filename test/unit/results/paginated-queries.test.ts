@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { CursorBrokers } from '../../../src/results/cursors/brokers.ts';
 import { damaged, QueryError } from '../../../src/results/errors.ts';
 import { NO_METRICS } from '../../../src/results/metrics.ts';
 import type { PaginatedQueriesOptions } from '../../../src/results/options.ts';
@@ -14,7 +13,6 @@ import type {
 import { DEFAULT_PAGINATION_SETTINGS } from '../../../src/results/settings.ts';
 import { MemoryStore } from '../../../src/results/stores/memory/memory-store.ts';
 import { collect, answerText, responseOf, rowTexts, submission } from './answers.ts';
-import { cursorRecord } from './cursors/cursor-answers.ts';
 
 const signal = new AbortController().signal;
 const NOW = 1000;
@@ -67,7 +65,7 @@ const readerOf = (record: Partial<ResultRecord> = {}): ResultReader =>
 
 async function submitted(queries: PaginatedQueries): Promise<ResultReader> {
   const run = async () => responseOf(answerText(ROWS));
-  const outcome = await queries.submit(run, { owner: 'ann', tables: [], numRows: 2 }, signal);
+  const outcome = await queries.submit(run, { owner: 'ann', tables: [] }, signal);
   if (outcome.kind !== 'stored') throw new Error(outcome.kind);
   return outcome.reader;
 }
@@ -142,30 +140,6 @@ describe('a stored result', () => {
     const page = await queries.page(await submitted(queries), { offset: 1, numRows: 1 }, signal);
     expect(await collect(page.rows)).toBe(ROWS[1]);
     await queries.delete({ requestId: ID, owner: 'ann', expirationTimeMs: NOW }, signal);
-  });
-});
-
-describe('a result whose rows the engine keeps', () => {
-  const record = cursorRecord();
-  const fields = [{ name: 'numDocsScanned', value: '3' }];
-  const brokers = { metadata: async () => fields } as unknown as CursorBrokers;
-
-  it('is described by the engine', async () => {
-    const queries = queriesOf({ cursors: { brokers, native: false } });
-    expect(await queries.described(readerOf(record), signal)).toEqual({ ...record, fields });
-    const plain = readerOf();
-    expect(await queries.described(plain, signal)).toBe(plain.record);
-  });
-
-  it('is unknown to a gateway without access to the results of the engine', async () => {
-    await expect(queriesOf().described(readerOf(record), signal)).rejects.toMatchObject({ code: 'not-found' });
-  });
-
-  it('is read only by a reader that this gateway opened, which keeps its rows', async () => {
-    const queries = queriesOf({ cursors: { brokers, native: false } });
-    await expect(queries.page(readerOf(record), { offset: 0, numRows: 1 }, signal)).rejects.toThrow(
-      new TypeError('the reader was not opened by this gateway'),
-    );
   });
 });
 

@@ -61,20 +61,6 @@ describe('the readers of a gateway', () => {
     expect(readers.room).toBe(4 * MB);
   });
 
-  it('count the memory of a spool until it is discarded', async () => {
-    const readers = new Readers();
-    const reader = readers.tracked(inner('a'));
-    readers.hold(reader, 62 * MB);
-    const spool = readers.spool(() => Promise.reject(new Error('no store')));
-    expect(readers.room).toBe(0);
-    await spool.push(Buffer.alloc(MB));
-    await spool.flush();
-    expect(readers.room).toBe(MB);
-    await reader.keep(spool);
-    await reader.keep(undefined);
-    expect(readers.room).toBe(2 * MB);
-  });
-
   it('close the readers of the store with the request to use their connections again', async () => {
     const closes: unknown[] = [];
     await new Readers().tracked(inner('a', closes)).close(true);

@@ -22,7 +22,6 @@ const RECORD: ResultRecord = {
   tableFields: [{ name: 'a', value: '1' }],
   fields: [{ name: 'b', value: '{}' }],
 };
-const CURSOR = { url: 'http://broker:8099', requestId: '7', submissionTimeMs: 5, bytes: 10 };
 const FULL: ResultRecord = {
   ...RECORD,
   sql: 'SELECT 1',
@@ -30,7 +29,6 @@ const FULL: ResultRecord = {
   warnings: ['the default of 10 rows applied'],
   checksums: { blockBytes: 65_536, blocks: 2, index: 7 },
   compression: { coding: 'zstd', bytes: 50 },
-  cursor: CURSOR,
 };
 
 describe('a record', () => {
@@ -57,21 +55,17 @@ describe('a record', () => {
   const TEXTS = ['requestId', 'brokerId', 'owner', 'dataSchema'];
   const LISTS = ['tables', 'tableFields', 'fields'];
   const INVALID: readonly (readonly [path: string, value: unknown])[] = [
-    ...[...COUNTS, 'checksums.blockBytes', 'checksums.index', 'compression.bytes', 'cursor.bytes'].flatMap((path) =>
+    ...[...COUNTS, 'checksums.blockBytes', 'checksums.index', 'compression.bytes'].flatMap((path) =>
       [-1, 1.5, '1', null, undefined, 2 ** 53].map((value) => [path, value] as const),
     ),
-    ...[...TEXTS, 'cursor.url', 'cursor.requestId'].flatMap((path) =>
-      [1, null, undefined, ['x']].map((value) => [path, value] as const),
-    ),
+    ...TEXTS.flatMap((path) => [1, null, undefined, ['x']].map((value) => [path, value] as const)),
     ...LISTS.flatMap((path) => [1, null, undefined, {}, 'x', [1], [null], [{}]].map((value) => [path, value] as const)),
     ...['tableFields', 'fields'].flatMap((path) =>
       [['x'], [{ name: 'a' }], [{ value: '1' }], [{ name: 1, value: '1' }], [{ name: 'a', value: 1 }]].map(
         (value) => [path, value] as const,
       ),
     ),
-    ...['checksums', 'compression', 'cursor'].flatMap((path) =>
-      [null, 1, 'x', {}, []].map((value) => [path, value] as const),
-    ),
+    ...['checksums', 'compression'].flatMap((path) => [null, 1, 'x', {}, []].map((value) => [path, value] as const)),
     ['version', 2],
     ['version', undefined],
     ['stride', 0],
@@ -85,9 +79,6 @@ describe('a record', () => {
     ['checksums.blocks', 1],
     ['checksums.blocks', 3],
     ['compression.coding', 'gzip'],
-    ['cursor.requestId', 'x y'],
-    ['cursor.submissionTimeMs', 1.5],
-    ['cursor.submissionTimeMs', '1'],
     ['sql', 1],
     ['sql', null],
     ['storedTimeMs', 1.5],

@@ -4,7 +4,6 @@ import type { ResultRecord } from '../../../src/results/result-store.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../../src/results/settings.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { submission } from './answers.ts';
-import { CURSOR, cursorRecord } from './cursors/cursor-answers.ts';
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
@@ -90,12 +89,6 @@ describe('the expiration of a result that is read', () => {
     settings.maxExpirationMs = maxExpirationMs;
     clock.jump(30 * MINUTE_MS);
     await renewal.renew(record(MINUTE_MS));
-    expect(written).toEqual([]);
-  });
-
-  it('is not renewed where the engine keeps the rows', async () => {
-    clock.jump(30 * MINUTE_MS);
-    await renewal.renew({ ...cursorRecord({ cursor: CURSOR }), submissionTimeMs: start });
     expect(written).toEqual([]);
   });
 });

@@ -15,7 +15,7 @@ import { answerText, collect, responseOf, rowTexts } from './answers.ts';
 
 const signal = new AbortController().signal;
 const random = (bytes: number): Uint8Array => new Uint8Array(bytes).fill(7);
-const ORIGIN: QueryOrigin = { owner: 'ann', tables: [tableNameOf('orders')], numRows: 5 };
+const ORIGIN: QueryOrigin = { owner: 'ann', tables: [tableNameOf('orders')] };
 const ACCEPTED = { requestId: newRequestId('gw-0', () => new Uint8Array(15)), submissionTimeMs: 500 };
 const ROWS = rowTexts(3);
 
@@ -44,7 +44,7 @@ beforeEach(() => {
         scanned: (bytes) => void scanned.push(bytes),
       },
     },
-    { readers, spool: () => readers.spool(() => Promise.reject(new Error('not used'))) },
+    readers,
   );
 });
 
@@ -79,7 +79,7 @@ describe('the record of a submitted query', () => {
       expirationTimeMs: started + 60_000,
       rowCount: 3,
     });
-    for (const name of ['sql', 'warnings', 'cursor']) expect(record).not.toHaveProperty(name);
+    for (const name of ['sql', 'warnings']) expect(record).not.toHaveProperty(name);
     expect([outcomes, scanned]).toEqual([['stored'], [ROWS.join(',').length + 3]]);
   });
 

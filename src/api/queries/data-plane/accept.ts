@@ -117,9 +117,9 @@ class AcceptedQuery implements AsyncQuery {
 
 async function endOf(outcome: Submitted): Promise<RunEnd> {
   if (outcome.kind === 'stored') {
-    const { rowCount, rowBytes, cursor, expirationTimeMs, warnings } = outcome.reader.record;
+    const { rowCount, rowBytes, expirationTimeMs, warnings } = outcome.reader.record;
     await outcome.reader.close();
-    return { kind: 'stored', rowCount, bytes: cursor?.bytes ?? rowBytes, expirationTimeMs, warnings };
+    return { kind: 'stored', rowCount, bytes: rowBytes, expirationTimeMs, warnings };
   }
   return outcome.kind === 'refused' ? refusal(outcome.response) : failure(outcome);
 }

@@ -40,7 +40,7 @@ const DOWNLOADS = {
 
 const TAGS = ['paginated queries'];
 
-/** Errors of reading a result. They include engine errors, because the engine may store the result. */
+/** Errors of reading a result, also from the gateway that stores it. */
 export const READ_ERRORS = {
   400: ErrorBody,
   401: ErrorBody,
@@ -48,7 +48,6 @@ export const READ_ERRORS = {
   404: ErrorBody,
   409: ErrorBody,
   410: ErrorBody,
-  501: ErrorBody,
   502: ErrorBody,
   503: ErrorBody,
   504: ErrorBody,

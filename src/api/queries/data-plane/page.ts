@@ -105,7 +105,7 @@ export async function readAndSend(
 }
 
 /** Memory of a page in bytes. */
-export function memoryOf(page: Page): number {
+function memoryOf(page: Page): number {
   return isWhole(page) ? page.length : STREAMED_PAGE_BYTES;
 }
 

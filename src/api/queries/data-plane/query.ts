@@ -146,22 +146,17 @@ function commonDatabase(all: readonly JudgedSql[]): string | undefined {
   );
 }
 
-/**
- * The engine request of a query. It is always a POST of JSON, which all engine versions support.
- * @param cursorRows if set, the engine stores the result and returns this many rows
- */
+/** The engine request of a query. It is always a POST of JSON, which all engine versions support. */
 export function engineRequest(
   { path: { path }, fields, headers }: JudgedQuery,
   { queryTimeoutMs }: Pick<Exchange, 'queryTimeoutMs'>,
-  cursorRows?: number,
 ): EngineRequest {
   return {
     method: 'POST',
-    path: cursorRows === undefined ? path : `${path}?getCursor=true&numRows=${cursorRows}`,
+    path,
     headers: { ...headers, 'content-type': 'application/json; charset=utf-8' },
     body: JSON.stringify(fields),
-    // A retry could make the engine store the result twice.
-    repeatable: cursorRows === undefined,
+    repeatable: true,
     ...(queryTimeoutMs === undefined ? {} : { headersTimeoutMs: queryTimeoutMs }),
   };
 }

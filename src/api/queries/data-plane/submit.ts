@@ -11,19 +11,17 @@ import { credentialRefused, HttpError } from '../../server/errors.ts';
 import { TooManyRows } from '../../proxy/row-limit.ts';
 import { namingEndpoint } from '../../proxy/written-names.ts';
 import { checkedAnswer } from './checked-answer.ts';
-import { CODING_BYTES, codingFor } from './coding.ts';
 import type { DataPlaneParts } from './parts.ts';
 import type { Exchange } from './exchange.ts';
-import { memoryOf, readAndSend } from './page.ts';
+import { readAndSend } from './page.ts';
 import { engineRequest, type JudgedQuery } from './query.ts';
-import { sendAnswer, sendPage, sendStream } from './send.ts';
+import { sendAnswer, sendStream } from './send.ts';
 import { tableHints } from './table-hints.ts';
 
 /** Runs a query, stores its result, and responds with the first page. */
 export async function submitQuery(exchange: Exchange, query: JudgedQuery, parts: DataPlaneParts): Promise<void> {
   const { signal, queryTimeoutMs } = exchange;
   const served = await tableHints(exchange, query.tables, parts.engine);
-  const numRows = firstPageRows(query, parts);
   const outcome = await runSubmission(exchange, query, parts, { served, signal, queryTimeoutMs });
   if (outcome.kind === 'refused') return sendAnswer(exchange, outcome.response);
   if (outcome.kind === 'engine-answer') {
@@ -33,24 +31,17 @@ export async function submitQuery(exchange: Exchange, query: JudgedQuery, parts:
       await outcome.close();
     }
   }
-  const { reader, page } = outcome;
+  const { reader } = outcome;
   let sent = false;
   try {
-    if (page === undefined) sent = await readAndSend(exchange, reader, { offset: 0, numRows }, parts, signal);
-    else {
-      const coding = codingFor(exchange, page.length, parts.settings());
-      const bytes = memoryOf(page) + (coding === undefined ? 0 : CODING_BYTES);
-      const lease = await admit(parts.memory, exchange.principal.srn, { units: bytes, signal });
-      exchange.onClose(() => lease.release());
-      sent = await sendPage(exchange, page, coding);
-    }
+    sent = await readAndSend(exchange, reader, { offset: 0, numRows: firstPageRows(query, parts) }, parts, signal);
   } finally {
     await reader.close(sent);
   }
 }
 
 /** Rows of the first page. */
-export function firstPageRows({ paging }: JudgedQuery, { settings }: Pick<DataPlaneParts, 'settings'>): number {
+function firstPageRows({ paging }: JudgedQuery, { settings }: Pick<DataPlaneParts, 'settings'>): number {
   const { pageSize, maxPageSize } = settings();
   return Math.min(paging.numRows ?? pageSize, maxPageSize);
 }
@@ -85,17 +76,14 @@ export async function runSubmission(
   run.onBroker?.(broker);
   const endpoint = namingEndpoint(broker, query.commonTables);
   const outcome = await parts.queries.submit(
-    async (_, cursorRows) => {
-      const response = await requestQuery(endpoint, query, run, cursorRows);
-      if (!query.explains) return response;
+    async () => {
+      const response = await requestQuery(endpoint, query, run);
       // Its plan is in the rows, which are not checked otherwise.
-      return { ...(await checkedAnswer(exchange, response, query)), url: broker.url };
+      return query.explains ? checkedAnswer(exchange, response, query) : response;
     },
     {
       owner: exchange.principal.srn,
       tables,
-      // An engine that keeps the result responds with at least one row, which nobody waits for.
-      numRows: accepted === undefined ? firstPageRows(query, parts) : 1,
       sql: sqlOf(query),
       hasDefaultLimit,
       ...(accepted !== undefined && { accepted }),
@@ -125,23 +113,18 @@ export function sqlOf({ fields }: JudgedQuery): string | undefined {
   return typeof fields['sql'] === 'string' ? fields['sql'] : undefined;
 }
 
-/** Sends the query. The response includes the broker URL, because only that broker has a result that the engine stores. */
 async function requestQuery(
   endpoint: EngineEndpoint,
   query: JudgedQuery,
   { signal, queryTimeoutMs, onResponse }: SubmissionRun,
-  cursorRows: number | undefined,
 ): Promise<EngineResponse> {
   try {
-    const request = engineRequest(query, { queryTimeoutMs }, cursorRows);
+    const request = engineRequest(query, { queryTimeoutMs });
     // Compression costs more CPU than it saves on the network to the engine.
     const uncompressed = { ...request, headers: { ...request.headers, 'accept-encoding': 'identity' }, signal };
-    // The URL matters only where the broker stores the result; such a response is small.
-    const response = await (cursorRows === undefined
-      ? requestPieces(endpoint, uncompressed)
-      : endpoint.request(uncompressed));
+    const response = await requestPieces(endpoint, uncompressed);
     onResponse?.();
-    return { ...response, url: response.url ?? endpoint.url };
+    return response;
   } catch (error) {
     throw signal.aborted ? new HttpError(499, 'the client disconnected', { cause: error }) : error;
   }

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { engineProxy } from '../../../../src/api/proxy/index.ts';
 import { createEngine } from '../../../../src/pinot/connection.ts';
+import { tableNameOf } from '../../../../src/pinot/table-name.ts';
 import type { Engine } from '../../../../src/pinot/types.ts';
 import { denyAll, testApp } from '../../../support/app.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
@@ -43,7 +44,7 @@ it('do not delay the search for a new broker, however many one caller sends', as
   // The caller backs off: 2, 4 and 8 seconds after a name that does not exist.
   expect(lists()).toBe(4);
   const started = { host: '127.0.0.1', port: 1, instanceName: 'Broker_127.0.0.1_1' };
-  fake.json('GET /tables/livebrokers', { events_OFFLINE: [started] });
+  fake.json('GET /tables/livebrokers', { events_OFFLINE: [started], new_OFFLINE: [started] });
   clock.jump(2_001);
-  expect(await engine.brokerAt?.('http://127.0.0.1:1')).toBeDefined();
+  expect((await engine.brokerFor([tableNameOf('new')])).url).toBe('http://127.0.0.1:1');
 });

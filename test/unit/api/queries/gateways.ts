@@ -47,8 +47,6 @@ export interface GatewaysOptions {
   readonly store: (gateway: number) => PropertyValues;
   /** Whether the gateways know of no others; false where absent. */
   readonly isSingle?: boolean;
-  /** Whether the engine keeps the results; false where absent. */
-  readonly native?: boolean;
   readonly authorizer?: Authorizer;
   /** The caller; Alice where absent. */
   readonly principal?: () => Principal;
@@ -77,7 +75,6 @@ export async function startGateways(count: number, options: GatewaysOptions): Pr
         engine: options.engine,
         identity: { id, host: '127.0.0.1', port },
         store: options.store(index),
-        native: options.native ?? false,
         settings: options.settings ?? (() => DEFAULT_PAGINATION_SETTINGS),
         ...(options.isSingle !== true && { gateways: async () => addresses }),
         registry,

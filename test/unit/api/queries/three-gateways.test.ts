@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -48,6 +48,48 @@ describe('a damaged result in a local store', () => {
         headers: TEST_HEADERS,
       });
       expect(deletion.status).toBe(200);
+      expect(await readdir(join(folder, 'data'))).toEqual([]);
+    } finally {
+      await stopGateways(gateways);
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it('is one whose rows an earlier build left in Pinot', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'olap-warden-damaged-'));
+    const endpoint = new StubEndpoint();
+    endpoint.answer = () => responseOf(answerText(rowTexts(10)));
+    const options = { engine: engineOf(endpoint), store: () => fileProperties(folder) };
+    let gateways = await startGateways(1, options);
+    try {
+      const payload = { sql: 'SELECT * FROM orders' };
+      const submitted = await gateways[0]!.app.inject({ method: 'POST', url: '/query/sql?doPaginate=true', payload });
+      const { requestId } = submitted.json<{ requestId: string }>();
+      await stopGateways(gateways);
+      // The id and the record that such a build wrote, which is all that is here of the result.
+      const id = requestId.replace('-', '-n');
+      const path = join(folder, 'data', `${requestId}.json`);
+      const record = JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>;
+      const { checksum: _, checksums: __, ...kept } = record;
+      const cursor = { url: 'http://broker:8099', requestId: '7', submissionTimeMs: 5, bytes: 10 };
+      const left = { ...kept, requestId: id, rowBytes: 0, checkpoints: 0, cursor };
+      await rm(join(folder, 'data'), { recursive: true });
+      await mkdir(join(folder, 'data'));
+      await writeFile(join(folder, 'data', `${id}.json`), JSON.stringify(left));
+      await writeFile(join(folder, 'data', `${id}.rows`), '');
+      gateways = await startGateways(1, options);
+      const { app } = gateways[0]!;
+      const why = /rows were left in Pinot.*`olap\.broker\.pagination\.native`.*Run the query again/;
+      for (const read of [`/query/${id}/results?offset=0`, `/responseStore/${id}/results`, `/query/${id}/metadata`]) {
+        const answer = await app.inject(read);
+        expect([answer.statusCode, answer.json<{ message: string }>().message]).toEqual([
+          410,
+          expect.stringMatching(why) as string,
+        ]);
+      }
+      const listing = (await app.inject('/query/resultStore')).json<object>();
+      expect(listing).toMatchObject({ resultMetadataList: [{ requestId: id, damaged: expect.stringMatching(why) }] });
+      expect((await app.inject({ method: 'DELETE', url: `/query/resultStore/${id}` })).statusCode).toBe(200);
       expect(await readdir(join(folder, 'data'))).toEqual([]);
     } finally {
       await stopGateways(gateways);

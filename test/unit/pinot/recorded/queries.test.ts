@@ -153,31 +153,3 @@ describe('the validation of texts', () => {
     expect((await gateway.call(path, { sqls: [...sqls, 'SELECT 1 FROM orders'] })).status).toBe(403);
   });
 });
-
-describe('results that Pinot keeps', () => {
-  it.each([
-    ['single-stage', ''],
-    ['multi-stage', MULTISTAGE],
-  ])('are stored, served and deleted: %s', async (_, set) => {
-    gateway.grant(['Query', 'srn2:table#customers'], ['*', 'srn2:cluster#pinot']);
-    const sql = `${set}SELECT customerId FROM customers ORDER BY customerId LIMIT 50`;
-    const { status, json } = await gateway.query(sql, {}, '/query/sql?doPaginate=true&numRows=3');
-    expect([status, json['numRowsResultSet'], rowsOf(json)]).toEqual([200, 50, [[0], [1], [2]]]);
-    const id = json['requestId'] as string;
-    const page = await gateway.call(`GET /query/${id}/results?offset=48&numRows=3`);
-    expect([page.status, rowsOf(page.json)]).toEqual([200, [[48], [49]]]);
-    expect((await gateway.call(`GET /query/${id}/results?offset=50&numRows=3`)).status).toBe(400);
-    gateway.grant(['Query', 'srn2:table#orders']);
-    expect((await gateway.call(`GET /query/${id}/results?offset=3&numRows=3`)).status).toBe(403);
-    gateway.grant(['Query', 'srn2:table#customers'], ['*', 'srn2:cluster#pinot']);
-    expect((await gateway.call(`DELETE /query/resultStore/${id}`)).status).toBe(200);
-    expect((await gateway.call(`GET /query/${id}/results?offset=3&numRows=3`)).status).toBe(404);
-  });
-
-  it('are none after an error', async () => {
-    gateway.grant(['Query', 'srn2:table#customers'], ['*', 'srn2:cluster#pinot']);
-    const { json } = await gateway.query('SELECT nosuch FROM customers', {}, '/query/sql?doPaginate=true&numRows=3');
-    expect(codesOf(json)).toEqual([710]);
-    expect((await gateway.call('GET /query/resultStore')).json['resultMetadataList']).toEqual([]);
-  });
-});
