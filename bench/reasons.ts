@@ -44,10 +44,6 @@ const REASONS: readonly Reason[] = [
     text: `A third of the time is writes to sockets. The garbage collector with its threads takes up to half, also in the peers: ${OUTSIDE_HEAP}. These mark the whole heap, that of the gateway, too, and whether small or full collections prevail varies from one process to the next: the same gateway took 1.4 to 2.9 ms. What the peers leave out in addition: the beginning of a response is held until another broker need not be tried, and its end until its list of tables is checked`,
   },
   {
-    work: /^indexing .*, js$/,
-    text: 'The kernel without WebAssembly looks at each byte once, in JavaScript. The profile has four fifths of its time in the loop over the bytes of strings and digits; loops with a table or with one comparison for each byte are not faster. Only runtimes without WebAssembly SIMD use it',
-  },
-  {
     work: /^growth of resident memory, /,
     text: `The trace of the garbage collector explains it: ${OUTSIDE_HEAP}. The growth is what is read and sent between two collections, 25 to 65 MB by their times; it does not grow with the result`,
   },

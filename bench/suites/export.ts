@@ -69,7 +69,7 @@ async function measure(bench: Bench, packages: string, url: string): Promise<Map
 
 function compare(bench: Bench, frames: ReadonlyMap<Way, readonly Frame[]>, ours: Way, peer: Way): void {
   const [mine, theirs] = [frames.get(ours) ?? [], frames.get(peer) ?? []];
-  const goal: Goal = ours === 'arrow' && peer === 'pinotdb' ? atLeastTimes(5) : NO_GOAL;
+  const goal: Goal = ours === 'arrow' && peer === 'pinotdb' ? atLeastTimes(4) : NO_GOAL;
   const answers = [mine.map(({ sums }) => sums), theirs.map(({ sums }) => sums)] as const;
   for (const [field, unit, what, wanted] of [
     ['wallMs', 'ms wall', `a query of ${format(ROWS)} rows as a DataFrame`, goal],

@@ -122,15 +122,14 @@ async function againstPeers(bench: Bench, gateway: Gateway, folder: string): Pro
   const floor = await startFloor(files);
   try {
     // The small ones first: the large ones use the same code, which is compiled by then.
-    for (const { numRows, length, count, warmUp, timesBare } of [
+    for (const { numRows, length, count, warmUp } of [
       {
         numRows: 100,
         length: SMALL_PAGES,
         count: sized({ quick: 20, normal: 1200 }),
         warmUp: SMALL_WARM_UP,
-        timesBare: 2,
       },
-      { numRows: 10_000, length: PAGES, count: sized({ quick: 5, normal: 200 }), warmUp: WARM_UP, timesBare: 1.3 },
+      { numRows: 10_000, length: PAGES, count: sized({ quick: 5, normal: 200 }), warmUp: WARM_UP },
     ]) {
       const pages = Array.from({ length }, (_, at) => page(gateway, ROWS, OFFSET + at * numRows, numRows));
       const names = pages.map((_, at) => `${numRows}-${at}.json`);
@@ -140,7 +139,7 @@ async function againstPeers(bench: Bench, gateway: Gateway, folder: string): Pro
         await writeFile(join(files, names[at] as string), bytes[at] as Buffer);
       }
       const peers = [
-        { ...floor, peer: 'bare node:http, the same bytes, checks nothing', goal: atMostTimes(timesBare) },
+        { ...floor, peer: 'bare node:http, the same bytes, checks nothing', goal: atMostTimes(2.5) },
         ...(typeof nginx === 'string' ? [] : [{ ...nginx, peer: NGINX_PEER, goal: NO_GOAL }]),
       ];
       const sides = peers.map(({ pid, url }) => ({ pid, urls: names.map((name) => `${url}/${name}`) }));

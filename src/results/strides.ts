@@ -2,8 +2,7 @@ import { cut } from './checksums.ts';
 import { damaged, type QueryError } from './errors.ts';
 import type { PageRequest } from './page.ts';
 import type { RowIndex } from './row-index.ts';
-import { ROW_KERNEL } from './scanner/kernel.ts';
-import type { RowWalk } from './scanner/row-kernel.ts';
+import { RowWalk } from './scanner/row-walk.ts';
 
 /** A byte range of the rows. */
 interface ByteRange {
@@ -144,7 +143,7 @@ class StartSearch extends OffsetSearch {
   constructor(row: number) {
     super();
     this.#row = row;
-    this.#walk = ROW_KERNEL.walk(row + 1);
+    this.#walk = new RowWalk(row + 1);
   }
 
   protected search(piece: Uint8Array): void {
@@ -161,7 +160,7 @@ class EndSearch extends OffsetSearch {
   constructor(count: number) {
     super();
     this.#count = count;
-    this.#walk = ROW_KERNEL.walk(count);
+    this.#walk = new RowWalk(count);
   }
 
   protected search(piece: Uint8Array): void {

@@ -16,7 +16,6 @@ import { generatePerformance } from './performance.ts';
 import { generateQueryOptions } from './query-options.ts';
 import { generateValuesSchema } from './values-schema.ts';
 import type { Generator } from './generator.ts';
-import { generateColumnKernel, generateQuoteKernel, generateRowKernel } from './kernels.ts';
 
 /** All generators, except for that of sources that these import. */
 export const GENERATORS: readonly Generator[] = [
@@ -38,8 +37,5 @@ export const GENERATORS: readonly Generator[] = [
   generateOpenApi,
   generatePerformance,
   generateQueryOptions,
-  generateQuoteKernel,
-  generateRowKernel,
-  generateColumnKernel,
   generateValuesSchema,
 ];

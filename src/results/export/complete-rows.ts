@@ -1,5 +1,5 @@
 import { QueryError } from '../errors.ts';
-import { ROW_KERNEL } from '../scanner/kernel.ts';
+import { RowWalk } from '../scanner/row-walk.ts';
 
 /** A row is held whole and converted at once. Larger ones would take the memory of the gateway, and the time of its event loop. */
 const MAX_ROW_BYTES = 8 * 1024 * 1024;
@@ -11,7 +11,7 @@ const MAX_ROW_BYTES = 8 * 1024 * 1024;
  * @throws {QueryError} bad-answer for bytes that are not rows of JSON, and for a row of more than MAX_ROW_BYTES
  */
 export async function* completeRows(rows: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  const walk = ROW_KERNEL.walk();
+  const walk = new RowWalk();
   /** The beginning of a row whose end has not arrived. */
   let rest: Uint8Array[] = [];
   let restBytes = 0;

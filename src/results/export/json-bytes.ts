@@ -3,6 +3,7 @@ export const SPACE = 0x20;
 export const QUOTE = 0x22;
 export const COMMA = 0x2c;
 export const MINUS = 0x2d;
+export const POINT = 0x2e;
 export const OPEN_ARRAY = 0x5b;
 export const BACKSLASH = 0x5c;
 export const CLOSE_ARRAY = 0x5d;
@@ -27,8 +28,12 @@ export function afterValue(bytes: Uint8Array, from: number): number {
 
 /** Offset after a number, `true`, `false` or `null`. */
 export function afterLiteral(bytes: Uint8Array, from: number): number {
+  const { length } = bytes;
   let at = from;
-  for (let byte = bytes[at] ?? 0; byte > SPACE && byte !== COMMA && byte !== CLOSE_ARRAY; byte = bytes[at] ?? 0) at++;
+  for (; at < length; at++) {
+    const byte = bytes[at] as number;
+    if (byte <= SPACE || byte === COMMA || byte === CLOSE_ARRAY) break;
+  }
   return at;
 }
 

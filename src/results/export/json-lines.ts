@@ -1,5 +1,5 @@
 import { damaged } from '../errors.ts';
-import { ROW_KERNEL } from '../scanner/kernel.ts';
+import { RowWalk } from '../scanner/row-walk.ts';
 
 const TAB = 0x09;
 const LINE_FEED = 0x0a;
@@ -17,7 +17,7 @@ export const MAX_SPACE_BYTES = 1024 * 1024;
  * @throws {QueryError} damaged where there is no comma in the MAX_SPACE_BYTES before a row
  */
 export async function* jsonLines(rows: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
-  const walk = ROW_KERNEL.walk();
+  const walk = new RowWalk();
   /** Held back, because the comma before the next row may be at the end of the first one. The others are white space. */
   let held: Buffer[] = [];
   let spaceBytes = 0;

@@ -2,8 +2,7 @@ import { QueryError } from '../errors.ts';
 import { type RowIndex, RowIndexBuilder } from '../row-index.ts';
 import { Envelope } from './envelope.ts';
 import { type RawField, splitFields } from './fields.ts';
-import { ROW_KERNEL } from './kernel.ts';
-import type { RowKernel, RowSink, RowWalk } from './row-kernel.ts';
+import { type RowSink, RowWalk } from './row-walk.ts';
 import { Utf8Check } from './utf8-check.ts';
 
 /** An engine response without its rows. */
@@ -34,7 +33,6 @@ export interface ScannedAnswer {
  * the row starts, and keeps everything else. Rows are not parsed.
  */
 export class AnswerScanner {
-  readonly #kernel: RowKernel;
   readonly #index = new RowIndexBuilder();
   readonly #envelope: Envelope;
   readonly #utf8 = new Utf8Check();
@@ -42,8 +40,7 @@ export class AnswerScanner {
   #rowBytes = 0;
   #rowsAt = 0;
 
-  constructor(options: { kernel?: RowKernel; maxEnvelopeBytes?: number } = {}) {
-    this.#kernel = options.kernel ?? ROW_KERNEL;
+  constructor(options: { maxEnvelopeBytes?: number } = {}) {
     this.#envelope = new Envelope(options.maxEnvelopeBytes);
   }
 
@@ -63,7 +60,7 @@ export class AnswerScanner {
       from = this.#envelope.push(chunk, 0);
       if (from < 0) return chunk.subarray(0, 0);
       this.#rowsAt = this.#envelope.length;
-      this.#walk = this.#kernel.walk();
+      this.#walk = new RowWalk();
     }
     if (this.#walk.ended) {
       this.#pushTail(chunk, from);

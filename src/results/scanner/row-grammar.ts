@@ -131,6 +131,8 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const SPACE = 0x20;
 
+export const MISMATCH = 'a closing bracket that does not match the opening one';
+
 /** What is wrong with a byte that the automaton rejects. */
 export function rejection(state: number, byte: number): string {
   if (state <= AT.row) return betweenRows(state, byte);
@@ -141,7 +143,7 @@ export function rejection(state: number, byte: number): string {
 }
 
 function betweenRows(state: number, byte: number): string {
-  if (byte === CLOSE_OBJECT) return 'a closing bracket that does not match the opening one';
+  if (byte === CLOSE_OBJECT) return MISMATCH;
   if (byte === COMMA) return 'a comma where a row should begin';
   if (byte === CLOSE_ARRAY) return 'a comma after the last row';
   if (state === AT.commaOrEnd) return 'no comma between two rows';
@@ -153,9 +155,7 @@ function betweenRows(state: number, byte: number): string {
 function outsideValue(state: number, byte: number): string {
   if (state === AT.colon) return 'an object with a name without a value';
   if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) {
-    return state === AT.first || state === AT.firstKey
-      ? 'a closing bracket that does not match the opening one'
-      : 'a closing bracket where a value should be';
+    return state === AT.first || state === AT.firstKey ? MISMATCH : 'a closing bracket where a value should be';
   }
   if (byte === COMMA) return 'a comma where a value should be';
   if (state === AT.after) return 'no comma between two values';

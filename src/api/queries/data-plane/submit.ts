@@ -1,4 +1,3 @@
-import { admit } from '../../server/admission/admit.ts';
 import { requestPieces } from '../../../pinot/pieces.ts';
 import type { TableName } from '../../../pinot/table-name.ts';
 import type { EngineEndpoint, EngineResponse } from '../../../pinot/types.ts';

@@ -1,8 +1,6 @@
 import { QueryError } from '../../errors.ts';
-import { afterSpace, afterValue, CLOSE_ARRAY, COMMA } from '../json-bytes.ts';
-import type { AnyColumn } from './column.ts';
-import { type ColumnKernel, releaseKernel, RESULT, takeKernel } from './kernel.ts';
-import { appendOther } from './other-values.ts';
+import { afterSpace, afterValue, CLOSE_ARRAY, COMMA, OPEN_ARRAY } from '../json-bytes.ts';
+import type { Column } from './column.ts';
 
 /** The columns of a result as the engine names them. */
 export interface Columns {
@@ -13,7 +11,7 @@ export interface Columns {
 /** Rows as columns. They are valid until the next batch is read. */
 export interface ColumnBatch {
   readonly numRows: number;
-  readonly columns: readonly AnyColumn[];
+  readonly columns: readonly Column[];
 }
 
 /** Bytes of rows in one batch. */
@@ -21,105 +19,87 @@ const BATCH_BYTES = 1024 * 1024;
 
 /**
  * Reads rows into columns, in batches of about 1 MB of rows. Values are read from their bytes: few become JavaScript objects on the way.
- * @param columns show the values of each batch
+ * @param columns have the values of one batch after the other
  * @param rows pieces of complete rows, each a JSON array with the comma after it
  * @throws {QueryError} bad-answer for a value that is not of the type of its column
  */
 export async function* columnBatches(
-  columns: readonly AnyColumn[],
+  columns: readonly Column[],
   rows: AsyncIterable<Uint8Array>,
 ): AsyncIterable<ColumnBatch> {
-  const kernel = takeKernel(columns);
-  const reader = new RowReader(kernel, columns);
-  try {
-    for await (const bytes of rows) {
-      reader.load(bytes);
-      while (reader.read()) {
-        yield reader.batch();
-        reader.clear();
-      }
+  const reader = new RowReader(columns);
+  for await (const bytes of rows) {
+    for (let at = 0; at < bytes.length;) {
+      at = reader.read(bytes, at);
+      if (!reader.isFull) continue;
+      yield { numRows: reader.rows, columns };
+      reader.clear();
     }
-    if (!reader.isEmpty) yield reader.batch();
-  } finally {
-    releaseKernel(kernel);
   }
+  if (reader.rows > 0) yield { numRows: reader.rows, columns };
 }
 
 class RowReader {
-  readonly #kernel: ColumnKernel;
-  readonly #columns: readonly AnyColumn[];
-  #bytes: Uint8Array = new Uint8Array();
+  /** Rows of the batch. */
+  rows = 0;
+  readonly #columns: readonly Column[];
   /** Bytes of the rows of the batch. */
   #filled = 0;
   /** Number of the first row of the batch. */
   #first = 0;
 
-  constructor(kernel: ColumnKernel, columns: readonly AnyColumn[]) {
-    this.#kernel = kernel;
+  constructor(columns: readonly Column[]) {
     this.#columns = columns;
   }
 
-  get isEmpty(): boolean {
-    return this.#kernel.rows === 0;
-  }
-
-  load(bytes: Uint8Array): void {
-    this.#bytes = bytes;
-    this.#kernel.load(bytes);
-  }
-
-  batch(): ColumnBatch {
-    for (const [i, column] of this.#columns.entries()) column.show(this.#kernel.slot(i));
-    return { numRows: this.#kernel.rows, columns: this.#columns };
+  get isFull(): boolean {
+    return this.#filled >= BATCH_BYTES;
   }
 
   clear(): void {
-    const kernel = this.#kernel;
-    this.#first += kernel.rows;
+    for (const column of this.#columns) column.clear();
+    this.#first += this.rows;
+    this.rows = 0;
     this.#filled = 0;
-    if (!kernel.isLarge) {
-      kernel.clear();
-      return;
-    }
-    const rest = this.#bytes.subarray(kernel.position);
-    kernel.begin(this.#columns);
-    this.load(rest);
   }
 
-  /** Reads the loaded rows. @returns whether the batch is complete; false: all are read */
-  read(): boolean {
-    const kernel = this.#kernel;
-    const from = kernel.position;
-    for (;;) {
-      const result = kernel.run(from + BATCH_BYTES - this.#filled);
-      switch (result) {
-        case RESULT.batchRead:
-          return true;
-        case RESULT.allRead:
-          this.#filled += kernel.position - from;
-          return false;
-        case RESULT.otherValue:
-          this.#appendOther();
-          break;
-        case RESULT.wrongCount:
-          throw this.#wrongCount(kernel.rowAt);
-        default:
-          throw this.#wrong('is not a JSON array');
+  /** Reads rows until the batch is full or all are read. @returns the offset after them */
+  read(bytes: Uint8Array, from: number): number {
+    const stop = from + BATCH_BYTES - this.#filled;
+    let at = afterSpace(bytes, from);
+    while (at < bytes.length && at < stop) {
+      if (bytes[at] !== OPEN_ARRAY) throw this.#wrong('is not a JSON array');
+      at = afterSpace(bytes, this.#row(bytes, at));
+      this.rows++;
+      if (at < bytes.length && bytes[at++] !== COMMA) throw this.#wrong('is not a JSON array');
+      at = afterSpace(bytes, at);
+    }
+    this.#filled += at - from;
+    return at;
+  }
+
+  /** @param start where the `[` of the row is. @returns the offset after its `]` */
+  #row(bytes: Uint8Array, start: number): number {
+    let at = afterSpace(bytes, start + 1);
+    for (let i = 0; i < this.#columns.length; i++) {
+      if (i > 0) {
+        if (bytes[at] !== COMMA) throw this.#wrongCount(bytes, start);
+        at = afterSpace(bytes, at + 1);
       }
+      if (bytes[at] === CLOSE_ARRAY) throw this.#wrongCount(bytes, start);
+      try {
+        at = (this.#columns[i] as Column).append(bytes, at);
+        if (at > bytes.length) throw new TypeError('the row is not complete');
+      } catch (error) {
+        throw this.#wrong(`has a value in column ${i} that is not of its type`, error);
+      }
+      at = afterSpace(bytes, at);
     }
+    if (bytes[at] !== CLOSE_ARRAY) throw this.#wrongCount(bytes, start);
+    return at + 1;
   }
 
-  #appendOther(): void {
-    const { column, valueAt } = this.#kernel;
-    try {
-      this.#kernel.skipValue(appendOther(this.#kernel.slot(column), this.#bytes, valueAt));
-    } catch (error) {
-      throw this.#wrong(`has a value in column ${column} that is not of its type`, error);
-    }
-  }
-
-  #wrongCount(start: number): QueryError {
-    const bytes = this.#bytes;
+  #wrongCount(bytes: Uint8Array, start: number): QueryError {
     let at = afterSpace(bytes, start + 1);
     let count = 0;
     for (; bytes[at] !== CLOSE_ARRAY; count++) {
@@ -131,6 +111,6 @@ class RowReader {
   }
 
   #wrong(what: string, cause?: unknown): QueryError {
-    return new QueryError('bad-answer', `row ${this.#first + this.#kernel.rows} of the result ${what}`, { cause });
+    return new QueryError('bad-answer', `row ${this.#first + this.rows} of the result ${what}`, { cause });
   }
 }

@@ -1,4 +1,4 @@
-import type { RowKernel } from '../../../../src/results/scanner/row-kernel.ts';
+import { RowWalk } from '../../../../src/results/scanner/row-walk.ts';
 
 export interface Walked {
   readonly starts: number[];
@@ -8,15 +8,9 @@ export interface Walked {
 }
 
 /** @param cuts ends of the chunks except the last */
-export function walk(
-  kernel: RowKernel,
-  text: string | Uint8Array,
-  cuts: readonly number[] = [],
-  stride = 1,
-  limit?: number,
-): Walked {
+export function walk(text: string | Uint8Array, cuts: readonly number[] = [], stride = 1, limit?: number): Walked {
   const bytes = typeof text === 'string' ? Buffer.from(text) : text;
-  const rows = kernel.walk(limit);
+  const rows = new RowWalk(limit);
   const starts: number[] = [];
   let used = 0;
   for (const end of [...cuts, bytes.length]) {

@@ -1,5 +1,5 @@
-import { AT, EFFECT, FIRST_EFFECT, rejection, TRANSITIONS } from './row-grammar.ts';
-import { badRow, MAX_NESTING, MISMATCH, type RowKernel, type RowSink, type RowWalk, TOO_DEEP } from './row-kernel.ts';
+import { QueryError } from '../errors.ts';
+import { AT, EFFECT, FIRST_EFFECT, MISMATCH, rejection, TRANSITIONS } from './row-grammar.ts';
 
 const SPACE = 0x20;
 const QUOTE = 0x22;
@@ -13,59 +13,45 @@ const POINT = 0x2e;
 const ARRAY = 0;
 const OBJECT = 1;
 
-/** Byte-by-byte kernel: fallback without WebAssembly SIMD, and the exact rules for both kernels. */
-export const JS_KERNEL: RowKernel = { name: 'js', walk: (limit) => new JsWalk(limit) };
+/** Called at the start of a row with its number (from 0) and its offset in the current chunk. */
+export type RowSink = (row: number, offset: number) => void;
 
-/** A part of a chunk. */
-export interface Part {
-  readonly bytes: Uint8Array;
-  readonly end: number;
-  /** The scan may end here or later, as soon as `isResumable`; at `end` at the latest. */
-  readonly pauseAt: number;
-}
+/** The depth at which the JSON library of the engine stops, too (Jackson: `StreamWriteConstraints.DEFAULT_MAX_DEPTH`). */
+const MAX_NESTING = 1000;
 
-export class JsWalk implements RowWalk {
+/**
+ * Scans one `rows` array, chunk by chunk, starting after its `[`. Every byte is checked to be JSON; UTF-8 is checked by `Utf8Check`. No value is
+ * decoded: the bytes of the rows are what matters.
+ */
+export class RowWalk {
+  /** Number of rows started so far. */
   rows = 0;
+  /** True after the `]` of `rows` or after the last requested row. */
   ended = false;
-  state: number = AT.rowOrEnd;
+  readonly #limit: number;
+  #state: number = AT.rowOrEnd;
   /** Number of open brackets. */
-  depth = 0;
-  readonly limit: number;
+  #depth = 0;
   /** For each open bracket whether it is a `{`; created with the first one, because most rows are flat. */
   #kinds: Uint8Array | undefined;
   /** Number of open `{`. */
   #objects = 0;
   #inKey = false;
 
+  /** @param limit stops after this many rows; default: at the `]` of `rows` */
   constructor(limit = Number.MAX_SAFE_INTEGER) {
-    this.limit = limit;
+    this.#limit = limit;
   }
 
-  scan(chunk: Uint8Array, stride: number, sink: RowSink): number {
-    const part = { bytes: chunk, end: chunk.length, pauseAt: chunk.length };
-    return this.scanPart(part, 0, stride, sink);
-  }
-
-  /** Whether the position is inside a row and its arrays, between two tokens or inside a string. */
-  get isResumable(): boolean {
-    const { state } = this;
-    return (
-      this.#objects === 0 &&
-      (state === AT.string || state === AT.after || state === AT.value || state === AT.first) &&
-      this.depth > 0
-    );
-  }
-
-  /** Continues after a part that contained whole values in arrays only. */
-  resume(state: number, depth: number): void {
-    this.state = state;
-    this.depth = depth;
-  }
-
-  /** @returns the offset after the last byte that was scanned */
-  scanPart({ bytes, end, pauseAt }: Part, from: number, stride: number, sink: RowSink): number {
-    let { state } = this;
-    let i = from;
+  /**
+   * @param stride calls the sink for every `stride`-th row
+   * @returns how many bytes of the chunk belong to the array: all of them unless it ended in this chunk
+   * @throws {QueryError} bad-answer
+   */
+  scan(bytes: Uint8Array, stride: number, sink: RowSink): number {
+    const end = bytes.length;
+    let state = this.#state;
+    let i = 0;
     while (i < end) {
       const byte = bytes[i] as number;
       const next = TRANSITIONS[(state << 8) | byte] as number;
@@ -74,23 +60,19 @@ export class JsWalk implements RowWalk {
         state = next;
         if (next === AT.string) i = afterText(bytes, i, end);
         else if (next === AT.integer || next === AT.fraction) i = afterDigits(bytes, i, end);
-      } else {
-        if (next === EFFECT.openRow && this.rows % stride === 0) sink(this.rows, i - 1);
-        this.state = state;
-        state = this.#effect(next, byte);
-        if (this.ended) break;
-        if (state === AT.value || state === AT.first) {
-          this.state = state;
-          i = this.#skipPlainValues(bytes, i, end);
-          ({ state } = this);
-        }
+        continue;
       }
-      if (i >= pauseAt) {
-        this.state = state;
-        if (this.isResumable) return i;
+      if (next === EFFECT.openRow && this.rows % stride === 0) sink(this.rows, i - 1);
+      this.#state = state;
+      state = this.#effect(next, byte);
+      if (this.ended) break;
+      if (state === AT.value || state === AT.first) {
+        this.#state = state;
+        i = this.#skipPlainValues(bytes, i, end);
+        state = this.#state;
       }
     }
-    this.state = state;
+    this.#state = state;
     return i;
   }
 
@@ -119,12 +101,12 @@ export class JsWalk implements RowWalk {
       if (i >= end) return start;
       const next = bytes[i];
       if (next === CLOSE_ARRAY) {
-        this.state = AT.after;
+        this.#state = AT.after;
         return i;
       }
       if (next !== COMMA || this.#objects !== 0) return start;
       i++;
-      this.state = AT.value;
+      this.#state = AT.value;
     }
   }
 
@@ -132,7 +114,7 @@ export class JsWalk implements RowWalk {
   #effect(effect: number, byte: number): number {
     switch (effect) {
       case EFFECT.comma:
-        return this.#kinds?.[this.depth] === OBJECT ? AT.key : AT.value;
+        return this.#kinds?.[this.#depth] === OBJECT ? AT.key : AT.value;
       case EFFECT.closeString:
         if (!this.#inKey) return AT.after;
         this.#inKey = false;
@@ -153,30 +135,30 @@ export class JsWalk implements RowWalk {
         return AT.string;
       case EFFECT.endRows:
         this.ended = true;
-        return this.state;
+        return this.#state;
       default:
-        throw badRow(rejection(this.state, byte), this.rows);
+        throw badRow(rejection(this.#state, byte), this.rows);
     }
   }
 
   #open(kind: number): number {
-    if (this.depth === MAX_NESTING) throw badRow(TOO_DEEP, this.rows);
-    this.depth++;
+    if (this.#depth === MAX_NESTING) throw badRow(`values nested deeper than ${MAX_NESTING} levels`, this.rows);
+    this.#depth++;
     if (kind === OBJECT || this.#kinds !== undefined) {
       this.#kinds ??= new Uint8Array(MAX_NESTING + 1);
-      this.#kinds[this.depth] = kind;
+      this.#kinds[this.#depth] = kind;
       this.#objects += kind;
     }
     return kind === OBJECT ? AT.firstKey : AT.first;
   }
 
   #close(kind: number): number {
-    if ((this.#kinds?.[this.depth] ?? ARRAY) !== kind) throw badRow(MISMATCH, this.rows);
+    if ((this.#kinds?.[this.#depth] ?? ARRAY) !== kind) throw badRow(MISMATCH, this.rows);
     this.#objects -= kind;
-    if (this.#kinds !== undefined) this.#kinds[this.depth] = ARRAY;
-    this.depth--;
-    if (this.depth > 0) return AT.after;
-    if (this.rows === this.limit) this.ended = true;
+    if (this.#kinds !== undefined) this.#kinds[this.#depth] = ARRAY;
+    this.#depth--;
+    if (this.#depth > 0) return AT.after;
+    if (this.rows === this.#limit) this.ended = true;
     return AT.commaOrEnd;
   }
 }
@@ -197,4 +179,15 @@ function afterDigits(bytes: Uint8Array, from: number, end: number): number {
   let i = from;
   while (i < end && ((bytes[i] as number) - ZERO) >>> 0 <= NINE - ZERO) i++;
   return i;
+}
+
+/**
+ * @param what what is wrong
+ * @param row number of rows started before the error
+ */
+function badRow(what: string, row: number): QueryError {
+  return new QueryError(
+    'bad-answer',
+    `the engine's response is not valid JSON: \`resultTable.rows\` has ${what} near row ${row}`,
+  );
 }

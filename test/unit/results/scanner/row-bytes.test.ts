@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { JS_KERNEL, JsWalk } from '../../../../src/results/scanner/kernel-js.ts';
-import { createWasmKernel } from '../../../../src/results/scanner/kernel-wasm.ts';
 import { walk } from './walks.ts';
 
 // Which bytes may follow each other in rows, and what is said about the others.
@@ -69,12 +67,12 @@ const NEXT: readonly (readonly [rows: string, next: string])[] = [
 
 const order = (text: string): string[] => [...new Set(text)].toSorted();
 
-describe.each([createWasmKernel(), JS_KERNEL])('the $name kernel', (kernel) => {
+describe('the scanner of rows', () => {
   it.each(NEXT)('behind %j accepts exactly %j', (rows, next) => {
     const before = Buffer.from(rows, 'latin1');
     const accepts = (byte: string): boolean => {
       try {
-        walk(kernel, Buffer.concat([before, Buffer.from(byte, 'latin1')]));
+        walk(Buffer.concat([before, Buffer.from(byte, 'latin1')]));
         return true;
       } catch {
         return false;
@@ -127,69 +125,15 @@ describe.each([createWasmKernel(), JS_KERNEL])('the $name kernel', (kernel) => {
     ['[1x2]', 'an invalid number', 1],
   ])('says about %j that it has %s', (text, what, row) => {
     const message = `the engine's response is not valid JSON: \`resultTable.rows\` has ${what} near row ${row}`;
-    expect(() => walk(kernel, text)).toThrow(message);
+    expect(() => walk(text)).toThrow(message);
   });
 
   it('accepts objects as deep as arrays, and not deeper', () => {
     for (const depth of [1, 998, 999]) {
       const text = `${'['.repeat(depth)}{"a":1,"b":2}${']'.repeat(depth)},[]]`;
-      expect(walk(kernel, text)).toMatchObject({ ended: true, rows: 2 });
+      expect(walk(text)).toMatchObject({ ended: true, rows: 2 });
     }
-    expect(() => walk(kernel, `${'['.repeat(1000)}{}`)).toThrow('values nested deeper than 1000 levels near row 1');
-    expect(() => walk(kernel, '['.repeat(1001))).toThrow('values nested deeper than 1000 levels near row 1');
-  });
-});
-
-describe('the kernel that reads every byte', () => {
-  it.each([
-    ['', false],
-    ['[1]', false],
-    ['[1],', false],
-    ['[1] ', false],
-    ['[', true],
-    ['[1,', true],
-    ['[1, ', true],
-    ['["a"', true],
-    ['[true ', true],
-    ['[1 ', true],
-    ['["', true],
-    ['["a', true],
-    ['[["a"],["b', true],
-    ['["a\\', false],
-    ['["a\\u00', false],
-    ['[1', false],
-    ['[-', false],
-    ['[1.', false],
-    ['[1.5', false],
-    ['[1e5', false],
-    ['[t', false],
-    ['[{', false],
-    ['[{"a', false],
-    ['[{"a"', false],
-    ['[{"a":', false],
-    ['[{"a":"b', false],
-    ['[{"a":"b"', false],
-    ['[{"a":[1,', false],
-    ['[{"a":[1,{}]},', true],
-    ['[{},{"a":{}},"b', true],
-  ])('can be replaced behind %j: %s', (rows, expected) => {
-    const exact = new JsWalk();
-    expect(exact.scan(Buffer.from(rows), 1, () => undefined)).toBe(rows.length);
-    expect(exact.isResumable).toBe(expected);
-  });
-
-  it('pauses where it can be replaced, at or after a place', () => {
-    const text = Buffer.from('["ab",{"c":1},-12,"d\\n"],[3]]');
-    const pauses = Array.from(text, (_byte, pauseAt) => {
-      const exact = new JsWalk();
-      return exact.scanPart({ bytes: text, end: text.length, pauseAt }, 0, 1, () => undefined);
-    });
-    // Plain values are skipped as a whole; an object, other numbers and an escape are read to their end.
-    expect(pauses).toEqual([
-      ...[6, 6, 6, 6, 6, 6, 6],
-      ...[13, 13, 13, 13, 13, 13, 13],
-      ...[14, 18, 18, 18, 18],
-      ...[20, 20, 22, 22, 23, 27, 27, 27, 27, 29],
-    ]);
+    expect(() => walk(`${'['.repeat(1000)}{}`)).toThrow('values nested deeper than 1000 levels near row 1');
+    expect(() => walk('['.repeat(1001))).toThrow('values nested deeper than 1000 levels near row 1');
   });
 });

@@ -1,19 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { JS_KERNEL } from '../../../../src/results/scanner/kernel-js.ts';
-import { createWasmKernel } from '../../../../src/results/scanner/kernel-wasm.ts';
 import { walk } from './walks.ts';
 
-// Rows that are long enough for the kernel in WebAssembly, in chunks that end anywhere in front of them.
+// Long and short rows, in chunks that end anywhere.
 
 const repeat = (count: number, text: (i: number) => string): string =>
   Array.from({ length: count }, (_, i) => text(i)).join(',');
-/** More than two blocks of 64 bytes, and what may be read ahead. */
 const ROWS = repeat(20, (i) => `[${i},"x${i}"]`);
 const VALUES = repeat(60, (i) => String(i));
 const TEXTS = repeat(40, (i) => `"x${i}"`);
 const LONG_NUMBER = '7'.repeat(150);
 
-describe.each([createWasmKernel(), JS_KERNEL])('the $name kernel', (kernel) => {
+describe('the scanner of rows', () => {
   it.each([
     ['plain rows', `[1],["a"],[],${ROWS}]`],
     ['numbers only', `[${VALUES}],[${VALUES}]]`],
@@ -29,20 +26,20 @@ describe.each([createWasmKernel(), JS_KERNEL])('the $name kernel', (kernel) => {
     ['literals', `[${repeat(40, (i) => ['true', 'false', 'null', '-0.5e+3'][i % 4] as string)}],${ROWS}]`],
     ['white space in front of rows', ` [ 1 , "a" ] , ${ROWS}]`],
   ])('finds the same rows wherever a chunk ends: %s', (_name, text) => {
-    const whole = walk(JS_KERNEL, text);
+    const whole = walk(text);
     expect(whole).toMatchObject({ ended: true, used: text.length, rows: JSON.parse(`[${text}`).length as number });
-    for (let cut = 0; cut <= text.length; cut++) expect(walk(kernel, text, [cut]), `cut ${cut}`).toEqual(whole);
+    for (let cut = 0; cut <= text.length; cut++) expect(walk(text, [cut]), `cut ${cut}`).toEqual(whole);
     for (const stride of [2, 3, 8]) {
       const starts = whole.starts.filter((_, row) => row % stride === 0);
       for (let cut = 0; cut <= text.length; cut += 7) {
-        expect(walk(kernel, text, [cut], stride), `cut ${cut}`).toEqual({ ...whole, starts });
+        expect(walk(text, [cut], stride), `cut ${cut}`).toEqual({ ...whole, starts });
       }
     }
   });
 
   it('ends after the limit of rows wherever a chunk ends', () => {
     const text = `${repeat(40, (i) => (i % 5 === 2 ? '[[],[1]]' : `[${i},"]"]`))}]`;
-    const { starts } = walk(JS_KERNEL, text);
+    const { starts } = walk(text);
     for (let limit = 1; limit < 40; limit++) {
       const expected = {
         starts: starts.slice(0, limit),
@@ -52,19 +49,17 @@ describe.each([createWasmKernel(), JS_KERNEL])('the $name kernel', (kernel) => {
       };
       for (const cuts of [[], [limit], [100, 200], [150, 151]]) {
         const ends = cuts.filter((cut) => cut < expected.used);
-        expect(walk(kernel, text, ends, 1, limit), `limit ${limit}`).toEqual(expected);
+        expect(walk(text, ends, 1, limit), `limit ${limit}`).toEqual(expected);
       }
     }
   });
 
   it('finds rows in chunks of more than 64 KiB', () => {
     const text = `${repeat(30_000, (i) => `[${i}]`)}]`;
-    const whole = walk(JS_KERNEL, text, [], 1000);
+    const whole = walk(text, [], 1000);
     expect(whole.starts).toHaveLength(30);
-    expect(walk(kernel, text, [], 1000)).toEqual(whole);
-    expect(walk(kernel, text, [1, 65_537, 140_000], 1000)).toEqual(whole);
-    for (const length of [71, 72, 73, 65_535, 65_536, 65_537])
-      expect(walk(kernel, text.slice(0, length), [], 1000)).toMatchObject({ used: length, ended: false });
+    expect(walk(text, [], 1000)).toEqual(whole);
+    expect(walk(text, [1, 65_537, 140_000], 1000)).toEqual(whole);
   });
 
   it.each([
@@ -95,8 +90,8 @@ describe.each([createWasmKernel(), JS_KERNEL])('the $name kernel', (kernel) => {
   ])('says the same wherever a chunk ends: %s', (_name, text, message) => {
     for (let cut = 0; cut <= 90; cut++) {
       // The second one begins with what is wrong, or is behind it.
-      expect(() => walk(kernel, text, [cut]), `cut ${cut}`).toThrow(message);
-      expect(() => walk(kernel, text, [cut >> 1, cut]), `cut ${cut}`).toThrow(message);
+      expect(() => walk(text, [cut]), `cut ${cut}`).toThrow(message);
+      expect(() => walk(text, [cut >> 1, cut]), `cut ${cut}`).toThrow(message);
     }
   });
 });
