@@ -1,6 +1,7 @@
 import { systemClock, type Clock } from '../platform/clock.ts';
 import { LruCache } from '../platform/lru.ts';
 import { untilAborted } from '../platform/until-aborted.ts';
+import { addressOfUrl, Upstream, type UpstreamObserver, type UpstreamRole } from '../platform/upstreams.ts';
 import { BrokerRouting } from './broker-routing.ts';
 import { NO_CREDENTIAL, type EngineCredential } from './credential.ts';
 import { DEFAULT_ENDPOINT_LIMITS, PooledEndpoint, type EndpointLimits } from './endpoint.ts';
@@ -27,6 +28,8 @@ export interface EngineOptions {
   readonly brokerRefreshMs?: number;
   /** Default: the system clock. */
   readonly clock?: Clock;
+  /** Observes the requests to controllers and brokers. */
+  readonly observer?: UpstreamObserver | undefined;
   /** Called with background errors, without credentials. */
   readonly onProblem?: (message: string) => void;
 }
@@ -128,14 +131,14 @@ class PinotEngine implements Engine, KnownTables {
     const more = async (): Promise<readonly PooledEndpoint[]> => {
       if (this.#brokers !== undefined) return [];
       const others = await rejectOnAbort(this.#routing.candidatesAfterFailure(tables), signal);
-      return others.map((url) => this.#pool(url));
+      return others.map((url) => this.#observed(url));
     };
     const [only] = urls;
     if (urls.length === 1 && only !== undefined) {
-      return new FailoverEndpoint([this.#pool(only)], this.#suspects, { brokers: more });
+      return new FailoverEndpoint([this.#observed(only)], this.#suspects, { brokers: more });
     }
     const turn = this.#nextIndex++ % urls.length;
-    const pools = [...urls.slice(turn), ...urls.slice(0, turn)].map((url) => this.#pool(url));
+    const pools = [...urls.slice(turn), ...urls.slice(0, turn)].map((url) => this.#observed(url));
     const weight = (pool: PooledEndpoint) => pool.outstanding + (this.#suspects.has(pool.url) ? 1e9 : 0);
     return new FailoverEndpoint(
       pools.sort((a, b) => weight(a) - weight(b)),
@@ -146,10 +149,23 @@ class PinotEngine implements Engine, KnownTables {
 
   #failover(urls: readonly string[]): EngineEndpoint {
     return new FailoverEndpoint(
-      urls.map((url) => this.#pool(url)),
+      urls.map((url) => this.#observed(url)),
       this.#suspects,
       { hangs: this.#hangs },
     );
+  }
+
+  /** A controller or broker. Other addresses have no metrics: there are many servers, and only health checks ask them. */
+  #observed(url: string): PooledEndpoint {
+    const pool = this.#pool(url);
+    pool.upstream ??= this.#upstream(pool, this.#controllers.has(url) ? 'controller' : 'broker');
+    return pool;
+  }
+
+  #upstream(pool: PooledEndpoint, role: UpstreamRole): Upstream {
+    const { observer } = this.#options;
+    const state = () => ({ ...pool.load, suspected: this.#suspects.has(pool.url) });
+    return new Upstream({ role, address: addressOfUrl(pool.url), clock: this.#clock, observer, state });
   }
 
   #pool(url: string): PooledEndpoint {

@@ -3,8 +3,9 @@ import type { Dispatcher } from 'undici';
 import { asError } from '../platform/plain-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { checkHead, type CheckedHead } from './answer-head.ts';
-import { errorAfterHeaders, EndpointError, isConnectionLoss, errorBeforeHeaders } from './failures.ts';
+import { errorAfterHeaders, EndpointError, isConnectionLoss, errorBeforeHeaders, outcomeOfError } from './failures.ts';
 import type { EngineLink, EnginePool, PooledExchange } from './pool.ts';
+import type { UpstreamCall } from '../platform/upstreams.ts';
 import {
   EngineError,
   type AnswerFlow,
@@ -27,6 +28,8 @@ export interface DeliveryOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called with the status as soon as it arrives. */
   readonly answered: (status: number) => void;
+  /** Observes the exchange; absent for an endpoint without metrics. */
+  readonly call?: UpstreamCall | undefined;
 }
 
 /**
@@ -139,6 +142,7 @@ export class Delivery implements PooledExchange, AnswerFlow {
     if (this.link) this.link.answered = true;
     this.#phase = 'answering';
     this.#settings.answered(status);
+    this.#settings.call?.answered(status);
     this.#sink.onHeaders(this.#head);
     this.#outcome.resolve();
   }
@@ -154,6 +158,7 @@ export class Delivery implements PooledExchange, AnswerFlow {
   onResponseEnd(): void {
     const fault = this.#errorOfEnd();
     if (fault !== undefined) return this.onResponseError(undefined, fault);
+    this.#settings.call?.end();
     this.#finish();
     this.#sink.onEnd();
   }
@@ -162,6 +167,7 @@ export class Delivery implements PooledExchange, AnswerFlow {
     if (this.#phase === 'over') return this.#settings.pool.leave();
     if (this.#mayRetry(error)) {
       this.#retries++;
+      this.#settings.call?.resent();
       // Retry in the next turn of the event loop: by then undici knows all connections that the engine closed.
       setImmediate(() => this.#retry(error));
       return;
@@ -195,9 +201,13 @@ export class Delivery implements PooledExchange, AnswerFlow {
   #fail(error: Error): void {
     const { url } = this.#settings;
     const started = this.#phase === 'answering';
+    const mapped = started ? errorAfterHeaders(error, url) : errorBeforeHeaders(error, url);
+    // After the headers, an `EngineError` is that of a response that ended early.
+    const isLost = isConnectionLoss(error) || (started && error instanceof EngineError);
+    this.#settings.call?.end(isLost ? 'reset' : outcomeOfError(mapped));
     this.#finish();
-    if (started) this.#sink.onBroken(errorAfterHeaders(error, url));
-    else this.#outcome.reject(errorBeforeHeaders(error, url));
+    if (started) this.#sink.onBroken(mapped);
+    else this.#outcome.reject(mapped);
   }
 
   /** Aborts the exchange in any phase. @param why creates the error for the caller if no response arrived */
@@ -207,6 +217,7 @@ export class Delivery implements PooledExchange, AnswerFlow {
     this.#reason = reason;
     this.#cleanUp();
     this.#phase = 'over';
+    this.#settings.call?.end(reason instanceof EngineError ? outcomeOfError(reason) : 'aborted');
     // undici may still have the request in its own queue while it connects, so the place in the pool is freed later.
     if (phase !== 'unsent' && !this.#settings.pool.withdraw(this)) this.#controller?.abort(reason);
     if (phase === 'answering') this.#sink.onBroken(reason);

@@ -1,10 +1,11 @@
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { systemClock, type Clock } from '../platform/clock.ts';
+import type { Upstream, UpstreamCall, UpstreamState } from '../platform/upstreams.ts';
 import { AnswerBody, headersByName } from './answer-body.ts';
 import type { EngineCredential } from './credential.ts';
 import { Delivery } from './delivery.ts';
-import { EndpointError } from './failures.ts';
+import { EndpointError, outcomeOfError } from './failures.ts';
 import { requestHeaderList, withCredential } from './headers.ts';
 import { EnginePool } from './pool.ts';
 import type { AnswerHead, AnswerSink, EngineEndpoint, EngineRequest, EngineResponse } from './types.ts';
@@ -43,6 +44,8 @@ export function isRepeatable(request: EngineRequest): boolean {
 /** One base URL behind a bounded pool of connections. */
 export class PooledEndpoint implements EngineEndpoint {
   readonly url: string;
+  /** Observes the requests; undefined for an address without metrics. */
+  upstream: Upstream | undefined;
   readonly #pool: EnginePool;
   readonly #credential: EngineCredential;
   readonly #limits: EndpointLimits;
@@ -70,6 +73,10 @@ export class PooledEndpoint implements EngineEndpoint {
     return this.#entering + this.#pool.size;
   }
 
+  get load(): Pick<UpstreamState, 'used' | 'waiting'> {
+    return this.#pool.load;
+  }
+
   async request(request: EngineRequest): Promise<EngineResponse> {
     const body = new AnswerBody();
     await this.deliver(request, body);
@@ -82,9 +89,10 @@ export class PooledEndpoint implements EngineEndpoint {
     if (!request.path.startsWith('/')) {
       throw new EndpointError('bad-answer', `the path of the request to ${this.url} is invalid`, { reached: false });
     }
-    const authorization = await this.#enter();
+    const call = this.upstream?.begin(spanName(request), request.method, request.trail);
+    const authorization = await this.#enter(call);
     const { headersTimeoutMs = this.#limits.headersTimeoutMs, signal } = request;
-    const delivery = new Delivery(dispatchOptions(request, authorization), sink, {
+    const delivery = new Delivery(dispatchOptions(request, authorization, call?.headers), sink, {
       pool: this.#pool,
       clock: this.#clock,
       url: this.url,
@@ -92,15 +100,17 @@ export class PooledEndpoint implements EngineEndpoint {
       repeatable: isRepeatable(request),
       signal,
       answered: (status) => this.#noteStatus(status),
+      call,
     });
     this.#entering--;
     return delivery.start();
   }
 
   /** Counts a request in `#entering`. @returns the credential. @throws {EngineError} overloaded, or an error of the credential */
-  async #enter(): Promise<string | undefined> {
+  async #enter(call: UpstreamCall | undefined): Promise<string | undefined> {
     const { outstanding } = this;
     if (outstanding >= this.#limits.connections + this.#limits.queue) {
+      call?.end('overloaded');
       const message = `limit of requests to ${this.url} exceeded: ${outstanding} are running or waiting`;
       throw new EndpointError('overloaded', message, { reached: false });
     }
@@ -109,6 +119,7 @@ export class PooledEndpoint implements EngineEndpoint {
       return await this.#credential.header();
     } catch (error) {
       this.#entering--;
+      call?.end(outcomeOfError(error));
       throw error;
     }
   }
@@ -118,13 +129,29 @@ export class PooledEndpoint implements EngineEndpoint {
     if (status === 401 || status === 403) this.#credential.refused();
   }
 
+  /** The request failed here and is sent to another endpoint. */
+  retried({ trail }: EngineRequest): void {
+    this.upstream?.retried(trail);
+  }
+
   close(): Promise<void> {
     return this.#pool.close();
   }
 }
 
-function dispatchOptions(request: EngineRequest, authorization: string | undefined): Dispatcher.DispatchOptions {
-  const { body, bodyTimeoutMs, headers = {}, headerList } = request;
+/** The method, and the beginning of the path, which has no name of a table: there are few of them. */
+function spanName({ method, path }: EngineRequest): string {
+  return `${method} ${/^\/[A-Za-z]*/.exec(path)?.[0] ?? '/'}`;
+}
+
+/** @param traceHeaders replace those of the client */
+function dispatchOptions(
+  request: EngineRequest,
+  authorization: string | undefined,
+  traceHeaders: Readonly<Record<string, string>> | undefined,
+): Dispatcher.DispatchOptions {
+  const { body, bodyTimeoutMs, headerList } = request;
+  const headers = traceHeaders === undefined ? (request.headers ?? {}) : { ...request.headers, ...traceHeaders };
   return {
     method: request.method,
     path: request.path,

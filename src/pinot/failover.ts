@@ -117,6 +117,7 @@ export class FailoverEndpoint implements EngineEndpoint {
         if (error.reached && ++sent >= MAX_SENT) throw error;
         if (tried.size >= endpoints.length) endpoints = (await this.#brokers?.()) ?? endpoints;
         if (endpoints.every((one) => tried.has(one))) throw error;
+        endpoint.retried(request);
       }
     }
   }

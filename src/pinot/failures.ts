@@ -1,4 +1,5 @@
 import { errors } from 'undici';
+import type { UpstreamOutcome } from '../platform/upstreams.ts';
 import { EngineError } from './types.ts';
 
 export interface EndpointErrorOptions {
@@ -78,6 +79,34 @@ export function isConnectionLoss(error: unknown): boolean {
   return (code === 'UND_ERR_SOCKET' && !isBadHttp(error)) || code === 'ECONNRESET' || code === 'EPIPE';
 }
 
+/** How a request ended with an error of this client or of undici, for metrics. */
+export function outcomeOfError(error: unknown): UpstreamOutcome {
+  if (!(error instanceof EngineError)) return outcomeOfCode(error);
+  // Given up because the endpoint hangs, or by a sink that rejects the response.
+  if (error.code === 'aborted' && error.cause instanceof EngineError) {
+    return error.cause.code === 'unreachable' ? 'timeout' : outcomeOfError(error.cause);
+  }
+  if (error.code === 'unreachable') return error instanceof EndpointError && error.reached ? 'reset' : 'refused';
+  return OUTCOMES[error.code];
+}
+
+function outcomeOfCode(error: unknown): UpstreamOutcome {
+  const code = codeOf(error);
+  if (NEVER_CONNECTED.has(code)) return 'refused';
+  if (isConnectionLoss(error)) return 'reset';
+  return TIMED_OUT.has(code) ? 'timeout' : 'bad-response';
+}
+
+const TIMED_OUT = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'TimeoutError']);
+
+const OUTCOMES = {
+  timeout: 'timeout',
+  aborted: 'aborted',
+  overloaded: 'overloaded',
+  'no-broker': 'refused',
+  'bad-answer': 'bad-response',
+} as const satisfies Record<Exclude<EngineError['code'], 'unreachable'>, UpstreamOutcome>;
+
 function badAnswer(error: EngineError, url: string): EngineError {
   if (error instanceof EndpointError) return error;
   return new EndpointError(error.code, `${url}: ${error.message}`, { reached: true, cause: error });
@@ -90,6 +119,7 @@ function isBadHttp(error: unknown): boolean {
 
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
-  const { code, name } = error as { code?: string; name?: string };
-  return code ?? name ?? 'unknown';
+  const { code, name } = error as { code?: unknown; name?: string };
+  // That of a DOMException is a number.
+  return typeof code === 'string' ? code : (name ?? 'unknown');
 }

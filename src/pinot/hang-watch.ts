@@ -56,7 +56,7 @@ export class HangWatch {
     const probe = async (): Promise<void> => {
       const responds = await this.#responds(endpoint.url, Math.min(PROBE_TIMEOUT_MS, share));
       // The response may have begun during the probe.
-      if (!responds && !answered) ending.abort();
+      if (!responds && !answered) ending.abort(new HungEndpointError(endpoint.url));
     };
     const cancel = this.#clock.schedule(() => void probe(), Math.min(PROBE_AFTER_MS, share));
     try {
@@ -65,7 +65,7 @@ export class HangWatch {
       answered = true;
       return answer;
     } catch (error) {
-      throw ending.signal.aborted ? new HungEndpointError(endpoint.url) : error;
+      throw ending.signal.aborted ? ending.signal.reason : error;
     } finally {
       cancel();
     }

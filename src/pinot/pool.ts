@@ -61,6 +61,10 @@ export class EnginePool {
     return this.#running + this.#waiting.size;
   }
 
+  get load(): { readonly used: number; readonly waiting: number } {
+    return { used: this.#running, waiting: this.#waiting.size };
+  }
+
   /** Dispatches the exchange when a connection is free. Each `enter` must be followed by exactly one successful `withdraw` or one `leave`. */
   enter(exchange: PooledExchange): void {
     if (this.#running >= this.#connections) this.#waiting.add(exchange);

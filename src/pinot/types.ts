@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { Trail } from '../platform/trail.ts';
 import type { TableName } from './table-name.ts';
 
 export interface EngineRequest {
@@ -17,6 +18,8 @@ export interface EngineRequest {
   readonly bodyTimeoutMs?: number;
   /** Whether the request may be sent again, also to another endpoint, if no response arrived. Default: true for GET and HEAD. Never for a stream body. */
   readonly repeatable?: boolean;
+  /** Of the client's request that this one serves. */
+  readonly trail?: Trail | undefined;
 }
 
 export interface EngineResponse {

@@ -14,7 +14,7 @@ export interface Series {
 export class PlainHistogram {
   readonly #name: string;
   readonly #bounds: readonly number[];
-  readonly #series: Series[] = [];
+  readonly #series = new Set<Series>();
 
   /** @param bounds of the buckets, in seconds and in order; `onReset` is called when the registry is reset */
   constructor(
@@ -36,9 +36,9 @@ export class PlainHistogram {
       labelNames,
       type: 'histogram',
       aggregator: 'sum',
-      get: () => Promise.resolve({ ...metric, values: this.#series.flatMap((one) => this.#valuesOf(one)) }),
+      get: () => Promise.resolve({ ...metric, values: [...this.#series].flatMap((one) => this.#valuesOf(one)) }),
       reset: () => {
-        this.#series.length = 0;
+        this.#series.clear();
         onReset?.();
       },
     };
@@ -48,8 +48,13 @@ export class PlainHistogram {
   /** One more series. @param labels that no other has */
   add(labels: Readonly<Record<string, string>>): Series {
     const series = { labels, counts: Array.from({ length: this.#bounds.length + 1 }, () => 0), sum: 0 };
-    this.#series.push(series);
+    this.#series.add(series);
     return series;
+  }
+
+  /** No longer exports the series. */
+  remove(series: Series): void {
+    this.#series.delete(series);
   }
 
   observe(series: Series, seconds: number): void {

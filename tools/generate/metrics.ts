@@ -14,6 +14,7 @@ import { observeExpiries } from '../../src/operator/expiry-metrics.ts';
 import { prometheusMetrics } from '../../src/operator/metrics.ts';
 import { resultCleanerMetrics } from '../../src/operator/result-cleaner.ts';
 import { systemClock } from '../../src/platform/clock.ts';
+import { observeUpstreams } from '../../src/platform/upstream-metrics.ts';
 import { countUnhandledErrors } from '../../src/platform/process-errors.ts';
 import { prometheusQueryMetrics } from '../../src/results/metrics.ts';
 import type { GeneratedFiles } from './generator.ts';
@@ -48,6 +49,11 @@ const CHAPTERS: readonly Chapter[] = [
       countUnhandledErrors(registry);
       observeStore(registry, NO_CALL);
     },
+  },
+  {
+    title: 'Every process: requests to other servers',
+    text: 'By `role`, which is `controller`, `broker`, `gateway` or `store` (a bucket), and by `address`, which is `host:port`. An address without a request for an hour is gone, and has no series; there are at most 2,000. Health checks of servers are in `olap_warden_health_engine_calls_total` instead.',
+    register: (registry) => void observeUpstreams(registry, systemClock),
   },
   {
     title: 'Gateway: requests and decisions',

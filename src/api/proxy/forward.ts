@@ -86,6 +86,7 @@ function engineRequest(request: FastifyRequest, options: ForwardOptions): Engine
     headers: request.maxRows === undefined ? headers : { ...headers, 'accept-encoding': 'identity' },
     ...(body === undefined ? {} : { body }),
     ...(headersTimeoutMs === undefined ? {} : { headersTimeoutMs }),
+    trail: request.trail,
   };
 }
 

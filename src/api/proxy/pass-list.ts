@@ -76,6 +76,7 @@ export async function passList(
     // Only an uncompressed list can be filtered.
     headers: { ...judged.headers, 'accept-encoding': 'identity' },
     signal,
+    trail: request.trail,
   });
   if (answer.status === 401) {
     answer.body.destroy();

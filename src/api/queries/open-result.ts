@@ -3,6 +3,7 @@ import type { DeletableResult, PaginatedQueries } from '../../results/paginated-
 import type { ResultReader } from '../../results/result-store.ts';
 import type { QueryRuns } from '../../results/runs/runs.ts';
 import { isActive } from '../../results/runs/status.ts';
+import { traced } from '../../platform/tracing.ts';
 import type { RequestContext } from '../server/context.ts';
 import { HttpError } from '../server/errors.ts';
 import { isOwnerOr } from './access.ts';
@@ -25,7 +26,7 @@ export async function openResult(
   signal: AbortSignal,
 ): Promise<ResultReader> {
   try {
-    return await queries.open(requestId, signal);
+    return await traced(request.trail?.span, 'open result', () => queries.open(requestId, signal));
   } catch (error) {
     if (!(error instanceof QueryError) || error.code !== 'not-found') throw error;
     const status = await runs?.find(requestId, signal);

@@ -1,5 +1,9 @@
 import { Agent } from 'undici';
+import { type MonotonicClock, systemClock } from '../../platform/clock.ts';
+import { LruCache } from '../../platform/lru.ts';
 import { withErrorListener } from '../../platform/stream-errors.ts';
+import { Upstream, type UpstreamCall, type UpstreamObserver } from '../../platform/upstreams.ts';
+import { outcomeOfError } from '../../pinot/failures.ts';
 import type { EngineResponse } from '../../pinot/types.ts';
 import { FORWARDED_HEADER, type GatewayAddress } from '../../results/peers/peers.ts';
 import { passedSession } from '../ui/session-cookie.ts';
@@ -12,9 +16,15 @@ export interface PeerClientOptions {
   readonly scheme?: 'http' | 'https';
   /** CA certificates for the gateways' certificates, PEM. */
   readonly ca?: string;
+  /** The system clock by default. */
+  readonly clock?: MonotonicClock;
+  /** Counts the requests; none where absent. */
+  readonly observer?: UpstreamObserver | undefined;
 }
 
 const CONNECTIONS = 32;
+/** Gateways with counts; one that starts again may have another address. */
+const MAX_UPSTREAMS = 256;
 const CONNECT_TIMEOUT_MS = 2_000;
 const HEADERS_TIMEOUT_MS = 60_000;
 const BODY_TIMEOUT_MS = 60_000;
@@ -36,8 +46,11 @@ const PASSED_HEADERS = [
 export class PeerClient {
   readonly #agent: Agent;
   readonly #scheme: 'http' | 'https';
+  readonly #options: PeerClientOptions;
+  readonly #upstreams = new LruCache<string, Upstream>({ maxWeight: MAX_UPSTREAMS });
 
   constructor(options: PeerClientOptions = {}) {
+    this.#options = options;
     this.#scheme = options.scheme ?? 'http';
     this.#agent = new Agent({
       connections: CONNECTIONS,
@@ -65,17 +78,20 @@ export class PeerClient {
       const value = received[name];
       if (typeof value === 'string') headers[name] = value;
     }
+    const call = this.#upstream(peer).begin(`${method} gateway`, method, request.trail);
     try {
       const options = {
         origin: this.#origin(peer),
         path: printTarget(target),
         method: method as 'GET' | 'DELETE',
-        headers,
+        headers: { ...headers, ...call.headers },
         signal,
       };
       const { statusCode: status, headers: responseHeaders, body } = await this.#agent.request(options);
-      return { status, headers: responseHeaders, body: withErrorListener(body) };
+      call.answered(status);
+      return { status, headers: responseHeaders, body: endingCall(withErrorListener(body), call, signal) };
     } catch (error) {
+      call.end(signal.aborted ? 'aborted' : outcomeOfError(error));
       throw new HttpError(503, `the gateway \`${peer.host}:${peer.port}\`, which stores the result, does not respond`, {
         headers: { 'retry-after': '5' },
         cause: error,
@@ -85,6 +101,7 @@ export class PeerClient {
 
   /** The `brokerId` of a gateway; undefined where no gateway responds. */
   async identify(address: GatewayAddress): Promise<string | undefined> {
+    const call = this.#upstream(address).begin('GET gateway', 'GET', undefined);
     try {
       const { statusCode, body } = await this.#agent.request({
         origin: this.#origin(address),
@@ -92,14 +109,28 @@ export class PeerClient {
         method: 'GET',
         signal: AbortSignal.timeout(IDENTIFY_TIMEOUT_MS),
       });
+      call.answered(statusCode);
       const text = Buffer.from(await withErrorListener(body).arrayBuffer()).toString('utf8', 0, IDENTITY_BYTES);
+      call.end();
       if (statusCode !== 200) return undefined;
       const { brokerId } = JSON.parse(text) as { brokerId?: unknown };
       return typeof brokerId === 'string' ? brokerId : undefined;
-    } catch {
+    } catch (error) {
+      call.end(outcomeOfError(error));
       // Not running or not a gateway. The next refresh retries.
       return undefined;
     }
+  }
+
+  #upstream({ host, port }: GatewayAddress): Upstream {
+    const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+    let upstream = this.#upstreams.get(address);
+    if (upstream === undefined) {
+      const { clock = systemClock, observer } = this.#options;
+      upstream = new Upstream({ role: 'gateway', address, clock, observer });
+      this.#upstreams.set(address, upstream);
+    }
+    return upstream;
   }
 
   close(): Promise<void> {
@@ -109,4 +140,12 @@ export class PeerClient {
   #origin({ host, port }: GatewayAddress): string {
     return `${this.#scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
   }
+}
+
+/** Ends the call with the body, however that ends. */
+function endingCall(body: EngineResponse['body'], call: UpstreamCall, signal: AbortSignal): EngineResponse['body'] {
+  return body
+    .once('end', () => call.end())
+    .once('error', () => call.end(signal.aborted ? 'aborted' : 'reset'))
+    .once('close', () => call.end('aborted'));
 }

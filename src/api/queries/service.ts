@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Clock } from '../../platform/clock.ts';
 import type { QueueMetrics } from '../../platform/fair-queue.ts';
+import type { UpstreamObserver } from '../../platform/upstreams.ts';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
 import { prometheusQueryMetrics } from '../../results/metrics.ts';
 import type { GatewayIdentity } from '../../results/options.ts';
@@ -38,6 +39,8 @@ export interface QueryServiceOptions {
   readonly clock: Clock;
   /** Cryptographically secure bytes. */
   readonly random: (bytes: number) => Uint8Array;
+  /** Counts the requests to other gateways and to buckets. */
+  readonly observer?: UpstreamObserver | undefined;
 }
 
 export interface QueryService {
@@ -60,11 +63,11 @@ const LOOKUP_MS = 5_000;
  * @throws {TypeError} for invalid store settings; {QueryError} where the store cannot be used
  */
 export async function createQueryService(options: QueryServiceOptions): Promise<QueryService> {
-  const { engine, identity, settings, gateways, log, clock } = options;
+  const { engine, identity, settings, gateways, log, clock, observer } = options;
   const metrics = prometheusQueryMetrics(options.registry);
   const limits = options.limits && { limits: options.limits };
   const onProblem = (message: string): void => log.warn({ part: 'result store' }, message);
-  const plain = await createResultStore(options.store, { gatewayId: identity.id, clock, onProblem });
+  const plain = await createResultStore(options.store, { gatewayId: identity.id, clock, onProblem, observer });
   await plain.start(AbortSignal.timeout(STORE_START_MS));
   const store = measuredStore(plain, metrics, clock);
   const queries = new PaginatedQueries({
@@ -100,7 +103,7 @@ export async function createQueryService(options: QueryServiceOptions): Promise<
   const stopRetention = startRetention(retention, clock, (error) =>
     log.error({ err: error }, 'failed to check the quota of stored results; retrying'),
   );
-  const client = new PeerClient(options.peerClient);
+  const client = new PeerClient({ ...options.peerClient, clock, observer });
   const directory = new PeerDirectory({
     self: identity,
     addresses: gateways ?? (async () => []),

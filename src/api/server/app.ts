@@ -31,6 +31,8 @@ import { registerOpenApi } from '../docs/openapi.ts';
 import type { Listener } from './bounds/pipelining.ts';
 import { requestIdOf } from './request/request-id.ts';
 import { RequestLog } from './logs/request-log.ts';
+import { beginTrail } from './logs/request-trail.ts';
+import type { Tracing } from '../../platform/tracing.ts';
 import { securityHeaders } from './security-headers.ts';
 import { processSessionKeys } from '../ui/session-keys.ts';
 import { Sessions } from '../ui/sessions.ts';
@@ -62,6 +64,8 @@ export interface AppParts {
   readonly trustProxy?: boolean | string | readonly string[];
   /** Key and certificate for TLS, PEM; plain HTTP where absent. */
   readonly https?: { readonly key: Buffer; readonly cert: Buffer } | undefined;
+  /** Creates the spans of requests; undefined where traces are off. */
+  readonly tracing?: Tracing | undefined;
   /** The system clock by default. */
   readonly clock?: Clock;
 }
@@ -101,7 +105,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const refuseOtherMethods = methodGuard(app);
   const headers = await securityHeaders(parts.https !== undefined);
   const record = accessLog(parts.logger, clock, parts.observe);
-  registerAccessLog(app, record, headers, clock);
+  registerAccessLog(app, record, headers, { clock, tracing: parts.tracing });
   const refuseOverload = await registerPressureLimit(app, parts.limits?.maxEventLoopDelayMs ?? MAX_EVENT_LOOP_DELAY_MS);
   const audit = parts.audit ?? auditToLog(app, parts.logger);
   const server = { authorizer: parts.authorizer, audit, longWork: new LongWork({ clock }) };
@@ -128,7 +132,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   refuseOtherMethods();
   const trust = trustOf(parts.trustProxy ?? false);
   const headerList = Object.entries(headers).flat();
-  const exchange = { server, logger: parts.logger, headers, headerList, record, trust, clock };
+  const exchange = { server, logger: parts.logger, headers, headerList, record, trust, clock, tracing: parts.tracing };
   const checks = { authentication, limits: parts.callerLimits, refuseOverload, bodyBytes, json };
   const dataPlane = parts.dataPlane && new DataPlane(parts.dataPlane, checks, exchange);
   controlPlane.dispatch = createDispatcher({ dataPlane, controlPlane: controlPlane.handler, exchange });
@@ -184,9 +188,10 @@ function registerAccessLog(
   app: FastifyInstance,
   record: AccessLog,
   headers: Readonly<Record<string, string>>,
-  clock: MonotonicClock,
+  { clock, tracing }: { readonly clock: MonotonicClock; readonly tracing: Tracing | undefined },
 ): void {
   app.decorateRequest('clientAddress', '');
+  app.decorateRequest('trail', undefined);
   app.decorateRequest('onAnswered', null as unknown as FastifyRequest['onAnswered']);
   // Callback style avoids a promise for every request.
   app.addHook('onRequest', (request, reply, done) => {
@@ -194,6 +199,8 @@ function registerAccessLog(
     // A closed socket has no address, despite the type.
     const clientAddress = (request.ip as string | undefined) ?? '';
     request.clientAddress = clientAddress;
+    const trail = beginTrail(tracing, request.raw, request.id);
+    request.trail = trail.trail;
     void reply.headers(headers).header('x-request-id', request.id);
     request.onAnswered = (call) => {
       if (reply.raw.closed) return false;
@@ -206,7 +213,8 @@ function registerAccessLog(
       const route = request.is404 ? 'none' : (request.routeOptions.url ?? 'none');
       // Null before authentication, despite its type.
       const principal = (request.principal as typeof request.principal | null)?.srn;
-      record({ id, method, url, route, principal, clientAddress, startedAt }, reply.raw);
+      const agent = request.headers['user-agent'];
+      record({ id, method, url, route, principal, clientAddress, startedAt, agent, trail }, reply.raw);
     });
     done();
   });

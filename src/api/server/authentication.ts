@@ -5,6 +5,7 @@ import type { Principal } from '../../access/principal.ts';
 import type { RequestContext } from './context.ts';
 import { HttpError } from './errors.ts';
 import { parseBearerToken } from '../../access/service-token.ts';
+import { traced } from '../../platform/tracing.ts';
 import { FailedAttempts, type Attempt } from './failed-attempts.ts';
 import { sessionCookie } from '../ui/session-cookie.ts';
 import type { Sessions } from '../ui/sessions.ts';
@@ -103,7 +104,11 @@ export class Authentication {
    * @throws {HttpError} 401 for a missing or invalid credential, 429 after too many failures, 503 where the authority or a current view of the resources is
    *   unavailable
    */
-  async authenticate(request: RequestContext): Promise<void> {
+  authenticate(request: RequestContext): Promise<void> {
+    return traced(request.trail?.span, 'authenticate', () => this.#authenticate(request));
+  }
+
+  async #authenticate(request: RequestContext): Promise<void> {
     const credential = await extractCredential(request, this.#sessions);
     if ('problem' in credential) {
       if (credential.problem === 'malformed') this.#attempts.failed({ address: request.clientAddress });

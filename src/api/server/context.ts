@@ -3,7 +3,9 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { Authorizer, Decision } from '../../access/authorizer.ts';
 import type { Principal } from '../../access/principal.ts';
 import { formatSrn, type Srn } from '../../access/policy/srn.ts';
+import type { Trail } from '../../platform/trail.ts';
 import type { LongWork } from './bounds/long-work.ts';
+import { redactedStart } from '../../platform/credentials-in-text.ts';
 import { HttpError } from './errors.ts';
 import type { AuditLog } from './logs/audit.ts';
 import { addRequired, dropWrite } from './pending-writes.ts';
@@ -36,6 +38,8 @@ export interface RequestContext {
   queryTimeoutMs?: number | undefined;
   /** Maximum rows in the query response; undefined for no limit. */
   maxRows?: number | undefined;
+  /** What the request causes, for its access record and its trace; absent where it has neither. */
+  readonly trail?: Trail | undefined;
 }
 
 declare module 'fastify' {
@@ -46,6 +50,7 @@ declare module 'fastify' {
     principal: Principal;
     queryTimeoutMs?: number | undefined;
     maxRows?: number | undefined;
+    trail?: Trail | undefined;
   }
   interface FastifyInstance {
     authorizer: Authorizer;
@@ -72,8 +77,12 @@ export function requireAllowed(
   options: { write?: boolean; why?: string } = {},
 ): void {
   const { authorizer, audit } = request.server;
-  if (!options.write && authorizer.isAllowed(request.principal, action, resource)) return;
+  if (!options.write && authorizer.isAllowed(request.principal, action, resource)) {
+    noteDecision(request, action, resource, true);
+    return;
+  }
   const decision = authorizer.decide(request.principal, action, resource);
+  noteDecision(request, action, resource, decision.allowed);
   if (!decision.allowed) {
     dropWrite(request);
     audit.denied(request, action, resource, decision);
@@ -81,6 +90,20 @@ export function requireAllowed(
   }
   if (options.write) addRequired(request, { action, resource, decision });
 }
+
+function noteDecision({ trail }: RequestContext, action: string, resource: Srn, allowed: boolean): void {
+  if (trail === undefined) return;
+  for (const { kind, id } of resource.levels) if (kind === 'table') trail.addTable(id);
+  const span = trail.span?.child('decide', 'internal', {
+    'olap_warden.action': action,
+    'olap_warden.resource': redactedStart(formatSrn(resource), MAX_RESOURCE_LENGTH),
+    'olap_warden.allowed': allowed,
+  });
+  span?.end();
+}
+
+/** Of a span. A name that does not exist may be of any length. */
+const MAX_RESOURCE_LENGTH = 256;
 
 /**
  * Throws if a statement of the caller's roles denies `action` on `resource`; it need not be allowed.

@@ -10,6 +10,8 @@ import { countReloads, createRegistry, observeRejectedConfig } from '../../api/s
 import { closeServer, listenProbes } from '../../api/server/server.ts';
 import { createProbesServer, type ReadinessCheck } from '../../platform/probes.ts';
 import { createLogger } from '../../platform/logging.ts';
+import { observeUpstreams } from '../../platform/upstream-metrics.ts';
+import type { UpstreamObserver } from '../../platform/upstreams.ts';
 import { nearest } from '../../resources/nearest.ts';
 import type { CommandContext } from '../context.ts';
 import { PROPERTIES } from './properties.ts';
@@ -23,6 +25,10 @@ export interface Boot {
   readonly live: LiveProperties;
   readonly log: Logger;
   readonly registry: Registry;
+  /** Counts the requests to other servers. */
+  readonly upstreams: UpstreamObserver;
+  /** Of the process. */
+  readonly env: CommandContext['env'];
   /** Checks of `/readyz`, by name; all must pass. */
   readonly readiness: Map<string, ReadinessCheck>;
   readonly closers: Closers;
@@ -46,6 +52,7 @@ export async function boot(context: CommandContext, command: string, defaultHost
   const log = createLogger(settings['log-level']);
   if (warnings.length > 0) log.warn({ warnings }, FORMER_NAMES_USED);
   const registry = createRegistry(VERSION, command, settings['node-metrics']);
+  const upstreams = observeUpstreams(registry, systemClock);
   const closers = new Closers(log);
   const release = outliveUnhandledErrors({ target: process, log, registry, clock: systemClock });
   closers.defer('unhandled errors', release);
@@ -58,7 +65,8 @@ export async function boot(context: CommandContext, command: string, defaultHost
   live.start();
   closers.defer('configuration', () => live.stop());
   const listener = { port: settings.port };
-  return { settings, live, log, registry, readiness, closers, metricsPort, host, listener };
+  const { env } = context;
+  return { settings, live, log, registry, upstreams, env, readiness, closers, metricsPort, host, listener };
 }
 
 type Loaded = Pick<Awaited<ReturnType<typeof loadSettings>>, 'properties' | 'file' | 'fixedProperties'>;

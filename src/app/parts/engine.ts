@@ -9,7 +9,7 @@ import type { Boot } from './boot.ts';
  * The client of the configured Pinot cluster. It connects at the first request. `boot.closers` closes it.
  * @throws {Error} when the CA file cannot be read
  */
-export async function openEngine({ settings, log, closers }: Boot): Promise<Engine & KnownTables> {
+export async function openEngine({ settings, log, closers, upstreams }: Boot): Promise<Engine & KnownTables> {
   const onProblem = (message: string): void => log.warn({ part: 'engine' }, message);
   const credentialFile = settings['engine-credential-file'];
   const caFile = settings['engine-ca-file'];
@@ -17,6 +17,7 @@ export async function openEngine({ settings, log, closers }: Boot): Promise<Engi
     controllerUrls: settings.controllers,
     brokerUrls: settings.brokers,
     onProblem,
+    observer: upstreams,
     ...(credentialFile !== undefined && {
       credential: credentialFromFile(credentialFile, systemClock, onProblem),
     }),

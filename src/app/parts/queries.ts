@@ -53,6 +53,7 @@ export async function openQueryService(
     clock: systemClock,
     random: (bytes) => randomBytes(bytes),
     peerClient: await transportOf(settings),
+    observer: boot.upstreams,
     ...(gateways && { gateways }),
   });
   closers.defer('paginated queries', () => service.close());

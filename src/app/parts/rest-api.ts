@@ -35,6 +35,7 @@ import { readCertificate } from './certificate.ts';
 import { oidcAuthenticator, oidcSignIn } from './oidc.ts';
 import { protocolOf } from '../../results/stores/result-stores.ts';
 import { identityOf, openQueryService } from './queries.ts';
+import { openTracing } from './tracing.ts';
 import { viewProblem } from './view-age.ts';
 
 export interface RestApiParts {
@@ -101,6 +102,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
     plugins,
     dataPlane: { ...queries.data, memory, sqlLimits: sqlLimitsOf(settings) },
     observe: observeRequests(registry),
+    tracing: await openTracing(boot),
     limits: { maxFailuresPerMinute: settings['max-failed-attempts'], json },
     callerLimits,
     trustProxy: settings['trust-proxy'].length > 0 ? settings['trust-proxy'] : false,

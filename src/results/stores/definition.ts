@@ -1,5 +1,6 @@
 import type { Static, TObject, TProperties, TUnsafe } from 'typebox';
 import type { Clock } from '../../platform/clock.ts';
+import type { UpstreamObserver } from '../../platform/upstreams.ts';
 import { choice, type PropertyValues } from '../../platform/setting-schema.ts';
 import type { StoredCoding } from '../frames.ts';
 import type { ResultStore } from '../result-store.ts';
@@ -11,6 +12,8 @@ export interface StoreContext {
   readonly clock: Clock;
   /** Called with problems for the operator that no caller can fix. */
   readonly onProblem: (message: string) => void;
+  /** Counts the calls of a bucket. */
+  readonly observer?: UpstreamObserver | undefined;
 }
 
 /** A kind of result store with its settings. */

@@ -9,6 +9,9 @@ import { clientAddress, clientProtocol, type Trust } from '../../server/request/
 import type { RequestContext } from '../../server/context.ts';
 import { requestIdOf } from '../../server/request/request-id.ts';
 import { RequestLog } from '../../server/logs/request-log.ts';
+import { beginTrail } from '../../server/logs/request-trail.ts';
+import type { Trail } from '../../../platform/trail.ts';
+import type { Tracing } from '../../../platform/tracing.ts';
 
 /** Dependencies that all exchanges share. */
 export interface ExchangeParts {
@@ -21,6 +24,8 @@ export interface ExchangeParts {
   readonly record: AccessLog;
   readonly trust: Trust | undefined;
   readonly clock: Clock;
+  /** Undefined where traces are off. */
+  readonly tracing?: Tracing | undefined;
 }
 
 /** A request that is served without fastify, and its response. */
@@ -31,6 +36,7 @@ export class Exchange implements RequestContext, AnswerTarget {
   readonly raw: ServerResponse;
   readonly log: RequestContext['log'];
   readonly routeOptions: { readonly url: string };
+  readonly trail: Trail;
   principal = null as unknown as Principal;
   queryTimeoutMs: number | undefined;
   maxRows: number | undefined;
@@ -50,10 +56,13 @@ export class Exchange implements RequestContext, AnswerTarget {
     this.clientAddress = clientAddress(request, parts.trust);
     this.log = new RequestLog(parts.logger, { reqId: this.id }, {});
     const startedAt = parts.clock.monotonic();
+    const trail = beginTrail(parts.tracing, request, this.id);
+    this.trail = trail.trail;
     response.once('close', () => {
       const { id, method, url, clientAddress } = this;
       const principal = (this.principal as Principal | null)?.srn;
-      parts.record({ id, method, url, route, principal, clientAddress, startedAt }, response);
+      const agent = request.headers['user-agent'];
+      parts.record({ id, method, url, route, principal, clientAddress, startedAt, agent, trail }, response);
       this.#closed = true;
       for (const call of this.#closers) call();
       this.#endQuery();

@@ -3,6 +3,7 @@ import { WHOLE_PAGE_BYTES, type Page, type PageRequest } from '../../../results/
 import type { ExportFormat } from '../../../results/export/format.ts';
 import type { ResultReader, ResultRecord } from '../../../results/result-store.ts';
 import type { RequestClass } from '../../server/request/classify.ts';
+import { traced } from '../../../platform/tracing.ts';
 import { HttpError } from '../../server/errors.ts';
 import { requireRead } from '../access.ts';
 import { openResult } from '../open-result.ts';
@@ -37,6 +38,7 @@ export async function sendResultPage(
   const { requestId } = readRequestId({ requestId: requestClass.segments[1] });
   const { offset, numRows, form } = readWanted(exchange, requestClass);
   const { signal } = exchange;
+  const { span } = exchange.trail;
   const holder = await holderOf(exchange, requestId, peers);
   if (holder !== undefined) return sendAnswer(exchange, await holder.forward(exchange, requestClass, signal));
   const reader = await openResult(requestId, exchange, parts, signal);
@@ -46,7 +48,7 @@ export async function sendResultPage(
     if (form !== 'page') {
       const rows = { offset, numRows: numRows ?? Math.max(1, reader.record.rowCount) };
       if (form === 'links') await sendLinks(exchange, reader, rows, parts);
-      else await sendExport(exchange, reader, { format: form, ...rows }, parts);
+      else await traced(span, 'export result', () => sendExport(exchange, reader, { format: form, ...rows }, parts));
       return;
     }
     const { pageSize, maxPageSize } = parts.settings();
@@ -98,7 +100,7 @@ export async function readAndSend(
   const bytes = expected + FRAME_BYTES + (expectedCoding === undefined ? 0 : CODING_BYTES);
   const lease = await admit(memory, exchange.principal.srn, { units: bytes, signal });
   exchange.onClose(() => lease.release());
-  const page = await queries.page(reader, range, signal);
+  const page = await traced(exchange.trail.span, 'read result', () => queries.page(reader, range, signal));
   const coding = codingFor(exchange, page.length, settings());
   lease.resize(memoryOf(page) + (coding === undefined ? 0 : CODING_BYTES));
   return sendPage(exchange, page, coding);

@@ -4,6 +4,8 @@ import { SqlRefusal } from '../../../access/sql/refusal.ts';
 import { DEFAULT_DATABASE, type TableName } from '../../../pinot/table-name.ts';
 import type { EngineRequest, KnownTables } from '../../../pinot/types.ts';
 import type { Turn } from '../../../platform/parts.ts';
+import type { Trail } from '../../../platform/trail.ts';
+import { traced } from '../../../platform/tracing.ts';
 import type { RequestClass, SqlPath } from '../../server/request/classify.ts';
 import { HttpError } from '../../server/errors.ts';
 import { type JsonLimits, readJsonBody } from '../../server/request/json-bodies.ts';
@@ -65,7 +67,9 @@ export async function readQuery(
     throw new HttpError(400, '`async=true` requires `doPaginate=true`: only a stored result can be read later');
   }
   const multistage = MULTISTAGE_PATHS.has(requestClass.sql.path);
-  const judged = await judgeTexts(exchange, query, { multistage, texts: reading.texts, turn });
+  const judged = await traced(exchange.trail.span, 'check SQL', () =>
+    judgeTexts(exchange, query, { multistage, texts: reading.texts, turn }),
+  );
   const named = [...new Set(judged.all.flatMap(({ tables }) => tables))];
   const { signal, principal } = exchange;
   const tables = named.length === 0 ? [] : await reading.engine.actualTables(named, signal, principal.srn);
@@ -149,7 +153,7 @@ function commonDatabase(all: readonly JudgedSql[]): string | undefined {
 /** The engine request of a query. It is always a POST of JSON, which all engine versions support. */
 export function engineRequest(
   { path: { path }, fields, headers }: JudgedQuery,
-  { queryTimeoutMs }: Pick<Exchange, 'queryTimeoutMs'>,
+  { queryTimeoutMs, trail }: { readonly queryTimeoutMs: number | undefined; readonly trail: Trail },
 ): EngineRequest {
   return {
     method: 'POST',
@@ -157,6 +161,7 @@ export function engineRequest(
     headers: { ...headers, 'content-type': 'application/json; charset=utf-8' },
     body: JSON.stringify(fields),
     repeatable: true,
+    trail,
     ...(queryTimeoutMs === undefined ? {} : { headersTimeoutMs: queryTimeoutMs }),
   };
 }

@@ -1,4 +1,6 @@
 import { requestPieces } from '../../../pinot/pieces.ts';
+import { errorType, type TraceSpan } from '../../../platform/tracing.ts';
+import type { Trail } from '../../../platform/trail.ts';
 import type { TableName } from '../../../pinot/table-name.ts';
 import type { EngineEndpoint, EngineResponse } from '../../../pinot/types.ts';
 import type { QueryOrigin, Submitted } from '../../../results/submissions.ts';
@@ -71,33 +73,37 @@ export async function runSubmission(
 ): Promise<Submitted> {
   const { tables, hasDefaultLimit } = query;
   const { signal, accepted, onRows } = run;
+  const { trail } = exchange;
   const broker = await parts.engine.brokerFor(run.served, signal);
   run.onBroker?.(broker);
   const endpoint = namingEndpoint(broker, query.commonTables);
-  const outcome = await parts.queries.submit(
-    async () => {
-      const response = await requestQuery(endpoint, query, run);
-      // Its plan is in the rows, which are not checked otherwise.
-      return query.explains ? checkedAnswer(exchange, response, query) : response;
-    },
-    {
-      owner: exchange.principal.srn,
-      tables,
-      sql: sqlOf(query),
-      hasDefaultLimit,
-      ...(accepted !== undefined && { accepted }),
-    },
-    signal,
-    {
-      inspect: (fields, rowCount) => {
-        const others = requireExpected(exchange, fields, query);
-        // Before the result is visible: its owner could read it until it is deleted, and a deletion may fail.
-        requireRows(exchange, rowCount);
-        return others;
+  const submit = (beginStoring: () => void): Promise<Submitted> =>
+    parts.queries.submit(
+      async () => {
+        const response = await requestQuery(endpoint, query, { ...run, trail });
+        beginStoring();
+        // Its plan is in the rows, which are not checked otherwise.
+        return query.explains ? checkedAnswer(exchange, response, query) : response;
       },
-      ...(onRows !== undefined && { onRows }),
-    },
-  );
+      {
+        owner: exchange.principal.srn,
+        tables,
+        sql: sqlOf(query),
+        hasDefaultLimit,
+        ...(accepted !== undefined && { accepted }),
+      },
+      signal,
+      {
+        inspect: (fields, rowCount) => {
+          const others = requireExpected(exchange, fields, query);
+          // Before the result is visible: its owner could read it until it is deleted, and a deletion may fail.
+          requireRows(exchange, rowCount);
+          return others;
+        },
+        ...(onRows !== undefined && { onRows }),
+      },
+    );
+  const outcome = await tracedStoring(trail, submit);
   if (outcome.kind !== 'refused') return outcome;
   const { response } = outcome;
   if (response.status === 401) {
@@ -105,6 +111,23 @@ export async function runSubmission(
     throw credentialRefused();
   }
   return { kind: 'refused', response: await checkedAnswer(exchange, response, query) };
+}
+
+/** @param submit calls `begin` with each response of the engine, whose rows are stored from then on */
+async function tracedStoring<T>({ span }: Trail, submit: (begin: () => void) => Promise<T>): Promise<T> {
+  let storing: TraceSpan | undefined;
+  const begin = (): void => {
+    storing?.end();
+    storing = span?.child('store result', 'internal');
+  };
+  try {
+    return await submit(begin);
+  } catch (error) {
+    storing?.fail(errorType(error));
+    throw error;
+  } finally {
+    storing?.end();
+  }
 }
 
 /** The text that the engine gets. */
@@ -115,10 +138,10 @@ export function sqlOf({ fields }: JudgedQuery): string | undefined {
 async function requestQuery(
   endpoint: EngineEndpoint,
   query: JudgedQuery,
-  { signal, queryTimeoutMs, onResponse }: SubmissionRun,
+  { signal, queryTimeoutMs, onResponse, trail }: SubmissionRun & { readonly trail: Trail },
 ): Promise<EngineResponse> {
   try {
-    const request = engineRequest(query, { queryTimeoutMs });
+    const request = engineRequest(query, { queryTimeoutMs, trail });
     // Compression costs more CPU than it saves on the network to the engine.
     const uncompressed = { ...request, headers: { ...request.headers, 'accept-encoding': 'identity' }, signal };
     const response = await requestPieces(endpoint, uncompressed);

@@ -1,7 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { MonotonicClock } from '../../../platform/clock.ts';
+import type { Trail } from '../../../platform/trail.ts';
 import { cutConnection } from '../cut-connection.ts';
+import { endTrail, pathOf, type RequestTrail, userAgent } from './request-trail.ts';
 
 /** The request part of an access record. */
 export interface AnsweredRequest {
@@ -15,6 +17,9 @@ export interface AnsweredRequest {
   readonly clientAddress: string;
   /** Monotonic time when the request headers were complete, milliseconds. */
   readonly startedAt: number;
+  /** `User-Agent` as received. */
+  readonly agent: string | undefined;
+  readonly trail: RequestTrail;
 }
 
 /** Called for each response with the route pattern and the duration in seconds. */
@@ -45,31 +50,51 @@ export function sentStatus({
 export type AccessLog = (request: AnsweredRequest, response: AnswerState) => void;
 
 /**
- * Creates the access log. Call it once for each request, when its response has closed. Records hold no query string, header or body.
+ * Creates the access log. Call it once for each request, when its response has closed. Records hold no query string and no body, and of the headers only
+ * `User-Agent`. It also ends the span of the request.
  */
 export function accessLog(logger: Logger, clock: MonotonicClock, observe?: Observe): AccessLog {
   return (request, response) => {
-    const { id, method, url, route, principal, clientAddress, startedAt } = request;
+    const { id, method, url, route, principal, clientAddress, startedAt, agent } = request;
+    const { trail, sentBytes } = request.trail;
     const ms = clock.monotonic() - startedAt;
     const cutFor = abortStatus.get(response);
     const aborted = !response.writableFinished && cutFor === undefined;
-    observe?.(method, route, cutFor ?? (aborted ? CLIENT_CLOSED : response.statusCode), ms / 1000);
+    const counted = cutFor ?? (aborted ? CLIENT_CLOSED : response.statusCode);
+    observe?.(method, route, counted, ms / 1000);
+    endTrail(trail, { method, route, status: counted, principal, clientAddress });
     if (!logger.isLevelEnabled('info')) return;
-    const mark = url.indexOf('?');
     logger.info(
       {
         reqId: id,
         method,
-        path: mark < 0 ? url : url.slice(0, mark),
+        path: pathOf(url),
         // An aborted response keeps its status if the headers were sent.
         status: aborted && !response.headersSent ? CLIENT_CLOSED : response.statusCode,
         ...(aborted && { aborted }),
         ...(cutFor !== undefined && { cutFor }),
-        ms: Math.round(ms * 10) / 10,
+        ms: tenths(ms),
+        bytes: sentBytes(),
+        ...upstreamOf(trail),
         principal,
         clientAddress,
+        userAgent: userAgent(agent),
+        ...(trail.span !== undefined && { traceId: trail.span.traceId }),
       },
       aborted || cutFor !== undefined ? 'broken off' : 'answered',
     );
+  };
+}
+
+function tenths(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}
+
+/** What the request caused at other servers. Absent fields: it caused nothing. */
+function upstreamOf({ upstream, upstreamMs, retries, tables }: Trail): object {
+  return {
+    ...(upstream !== undefined && { upstream, upstreamMs: tenths(upstreamMs) }),
+    ...(retries > 0 && { retries }),
+    ...(tables !== undefined && { tables }),
   };
 }

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { text } from '../../../platform/setting-schema.ts';
 import { codingOf, compressionSetting, defineStore } from '../definition.ts';
+import { observedClient } from '../object/observed-client.ts';
 import { objectPrefix, requireBucket } from '../object/object-client.ts';
 import { ObjectResultStore } from '../object/object-store.ts';
 
@@ -38,6 +39,7 @@ export const GCS_STORE = defineStore({
       publicEndpoint: properties['olap.broker.pagination.gcs.public.endpoint'],
       clock: context.clock,
     });
-    return new ObjectResultStore(client, context, codingOf(properties[COMPRESSION]));
+    const url = properties['olap.broker.pagination.gcs.endpoint'] ?? 'https://storage.googleapis.com';
+    return new ObjectResultStore(observedClient(client, url, context), context, codingOf(properties[COMPRESSION]));
   },
 });

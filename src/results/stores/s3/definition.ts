@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { flag, text } from '../../../platform/setting-schema.ts';
 import { codingOf, compressionSetting, defineStore } from '../definition.ts';
+import { observedClient } from '../object/observed-client.ts';
 import { objectPrefix, requireBucket } from '../object/object-client.ts';
 import { ObjectResultStore } from '../object/object-store.ts';
 
@@ -46,16 +47,20 @@ export const S3_STORE = defineStore({
   async create(properties, context) {
     const bucket = requireBucket(properties[BUCKET], BUCKET);
     const { S3ObjectClient } = await import('./s3-client.ts');
+    const endpoint = properties['olap.broker.pagination.s3.endpoint'];
+    const region =
+      properties['olap.broker.pagination.s3.region'] ?? properties['olap.broker.storage.factory.s3.region'];
     const client = new S3ObjectClient({
       bucket,
       prefix: objectPrefix(properties['olap.broker.pagination.s3.prefix']),
-      endpoint: properties['olap.broker.pagination.s3.endpoint'],
+      endpoint,
       publicEndpoint: properties['olap.broker.pagination.s3.public.endpoint'],
-      region: properties['olap.broker.pagination.s3.region'] ?? properties['olap.broker.storage.factory.s3.region'],
+      region,
       pathStyle: properties['olap.broker.pagination.s3.path.style'],
       accessKeyId: properties['olap.broker.pagination.s3.access.key'],
       secretAccessKey: properties['olap.broker.pagination.s3.secret.key'],
     });
-    return new ObjectResultStore(client, context, codingOf(properties[COMPRESSION]));
+    const url = endpoint ?? `https://s3${region === undefined ? '' : `.${region}`}.amazonaws.com`;
+    return new ObjectResultStore(observedClient(client, url, context), context, codingOf(properties[COMPRESSION]));
   },
 });
