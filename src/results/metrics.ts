@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
+import type { StoreSpace } from './result-store.ts';
 import { PlainHistogram, type Series } from '../platform/plain-histogram.ts';
 
 /** Why a result was deleted. */
@@ -43,6 +44,25 @@ export const NO_METRICS: QueryMetrics = {
   asyncActive: () => undefined,
   asyncEnded: () => undefined,
 };
+
+/** Exports the space of a store that has a limit. */
+export function observeSpace(registry: Registry, space: () => StoreSpace | undefined): void {
+  const gauge = (name: string, help: string, field: keyof StoreSpace): void =>
+    registry.registerMetric(
+      new Gauge({
+        name: `olap_warden_pagination_store_${name}`,
+        help,
+        registers: [],
+        collect() {
+          this.remove();
+          const known = space();
+          if (known !== undefined) this.set(known[field]);
+        },
+      }),
+    );
+  gauge('capacity_bytes', 'Bytes of the disk or memory of the result store; absent for a bucket.', 'capacityBytes');
+  gauge('free_bytes', 'Free bytes of the disk or memory of the result store; absent for a bucket.', 'freeBytes');
+}
 
 const SECONDS = [0.0005, 0.002, 0.01, 0.05, 0.2, 1, 5, 30];
 

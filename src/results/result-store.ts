@@ -83,6 +83,12 @@ export interface SignedLink {
   readonly expirationTimeMs: number;
 }
 
+/** Bytes of the disk or memory of a store; others may use it, too. */
+export interface StoreSpace {
+  readonly capacityBytes: number;
+  readonly freeBytes: number;
+}
+
 /** Storage for results. Every implementation passes test/contract/result-store.ts. */
 export interface ResultStore {
   /** Whether only the gateway that stored a result can read it. */
@@ -91,6 +97,8 @@ export interface ResultStore {
   readonly notes: ResultNotes;
   /** Capacity in bytes, independent of the quota; undefined if the store has no limit of its own. */
   readonly capacityBytes?: number;
+  /** Never waits: undefined while it is not known. Absent for a store without a limit. */
+  space?(): StoreSpace | undefined;
   /** How new results are compressed; not at all where absent. */
   readonly compression?: StoredCoding;
   /** Removes leftovers of an earlier process. */

@@ -8,10 +8,10 @@ import {
 } from '../../src/health/alert-names.ts';
 import { CATALOGUE } from '../../src/health/catalogue.ts';
 import type { Severity } from '../../src/resources/health-finding.ts';
+import { operationsRunbook, SATURATION_ALERTS } from './alerts/saturation.ts';
 import type { GeneratedFiles } from './generator.ts';
 
 const HEADER = '# Generated from src/health/checks/ and tools/generate/alerts.ts by `make generate`; do not edit.\n';
-const OPERATIONS = 'https://github.com/olap-warden/olap-warden/blob/main/docs/operations.md';
 
 /**
  * Aggregates over processes. With these labels, a change of the leader would create a new alert with a new waiting time. The value of the last
@@ -168,7 +168,6 @@ const accessAlerts = [
 
 /** Leadership of the operators alone: client-go's metric has the same name in every controller. */
 const LEADS = 'leader_election_master_status and on (namespace, pod, instance) olap_warden_info{command="operator"}';
-const operationsRunbook = (anchor: string): string => `${OPERATIONS}#${anchor}`;
 
 const operationAlerts = [
   {
@@ -274,7 +273,7 @@ const operationAlerts = [
 
 /** Selects every namespace, also an absent one. The chart replaces it by the labels of the release. */
 const ALL_NAMESPACES = 'namespace=~".*"';
-const METRICS = /\b((?:olap_warden|olapwarden|leader_election)_\w+)(?:\{([^}]*)\})?/g;
+const METRICS = /\b((?:olap_warden|olapwarden|leader_election|nodejs)_\w+)(?:\{([^}]*)\})?/g;
 
 /** The expression with a matcher for the release in each selector. */
 function scoped(expr: string): string {
@@ -290,6 +289,7 @@ export function generateAlerts(): GeneratedFiles {
     { name: 'olap-warden-task', rules: [...taskAlerts, ...notEvaluatedAlerts] },
     { name: 'olap-warden-access', rules: accessAlerts },
     { name: 'olap-warden-operations', rules: operationAlerts },
+    { name: 'olap-warden-saturation', rules: SATURATION_ALERTS },
   ].map(({ name, rules }) => ({ name, rules: rules.map((rule) => ({ ...rule, expr: scoped(rule.expr) })) }));
   return new Map([['charts/olap-warden/files/alerts.yaml', HEADER + stringify({ groups }, { lineWidth: 0 })]]);
 }

@@ -16,7 +16,7 @@ import { resultCleanerMetrics } from '../../src/operator/result-cleaner.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { observeUpstreams } from '../../src/platform/upstream-metrics.ts';
 import { countUnhandledErrors } from '../../src/platform/process-errors.ts';
-import { prometheusQueryMetrics } from '../../src/results/metrics.ts';
+import { observeSpace, prometheusQueryMetrics } from '../../src/results/metrics.ts';
 import type { GeneratedFiles } from './generator.ts';
 
 const HEAD = `<!-- Generated from the metrics that the program registers by \`make generate\`; do not edit. -->
@@ -67,7 +67,10 @@ const CHAPTERS: readonly Chapter[] = [
   {
     title: 'Gateway: paginated queries',
     text: 'See [paginated queries](paginated-queries.md).',
-    register: (registry) => void prometheusQueryMetrics(registry),
+    register: (registry) => {
+      prometheusQueryMetrics(registry);
+      observeSpace(registry, NO_CALL);
+    },
   },
   {
     title: 'Operator: health checks',

@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { QueueMetrics } from '../../platform/fair-queue.ts';
 import type { UpstreamObserver } from '../../platform/upstreams.ts';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
-import { prometheusQueryMetrics } from '../../results/metrics.ts';
+import { observeSpace, prometheusQueryMetrics } from '../../results/metrics.ts';
 import type { GatewayIdentity } from '../../results/options.ts';
 import { PaginatedQueries } from '../../results/paginated-queries.ts';
 import { QueryRuns } from '../../results/runs/runs.ts';
@@ -69,6 +69,7 @@ export async function createQueryService(options: QueryServiceOptions): Promise<
   const onProblem = (message: string): void => log.warn({ part: 'result store' }, message);
   const plain = await createResultStore(options.store, { gatewayId: identity.id, clock, onProblem, observer });
   await plain.start(AbortSignal.timeout(STORE_START_MS));
+  observeSpace(options.registry, () => plain.space?.());
   const store = measuredStore(plain, metrics, clock);
   const queries = new PaginatedQueries({
     store,

@@ -67,12 +67,12 @@ const firing = (rule: Rule, expected: boolean, metricLabels: Record<string, stri
 });
 
 describe('the alerts', () => {
-  it('are valid for promtool, one for each check and severity, four for the task, one for access and eight for olap-warden', async () => {
+  it('are valid for promtool, one for each check and severity, four for the task, one for access and 13 for olap-warden', async () => {
     const { stdout } = await run(promtool, ['check', 'rules', rulesFile]);
     const more = CATALOGUE.filter(({ otherSeverity }) => otherSeverity !== undefined);
     expect(more.map(({ name }) => name)).toEqual(['IDEAL_STATE_EV_MISMATCH_CHECK', 'SERVER_DISK_USAGE_CHECK']);
-    expect(stdout).toContain(`${CATALOGUE.length + more.length + 13} rules found`);
-    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(CATALOGUE.length + 13);
+    expect(stdout).toContain(`${CATALOGUE.length + more.length + 18} rules found`);
+    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(CATALOGUE.length + 18);
   });
 
   it('refer to existing runbooks and chapters that name them', async () => {
@@ -454,6 +454,96 @@ describe('the alerts', () => {
       },
       { interval: '30s', input_series: [{ series: name, values: good }], alert_rule_test: [{ ...at, exp_alerts: [] }] },
     ]);
+    expect(output).toContain('SUCCESS');
+  });
+
+  const ADDRESS = `${POD},role="broker",address="10.0.0.7:8099"`;
+  const used = (limit: string, values: string) => ({
+    series: `olap_warden_limit_used{${POD},limit="${limit}"}`,
+    values,
+  });
+  const max = (limit: string, values: string) => ({ series: `olap_warden_limit_max{${POD},limit="${limit}"}`, values });
+  const refused = (limit: string, values: string) => ({
+    series: `olap_warden_limit_refused_total{${POD},limit="${limit}"}`,
+    values,
+  });
+  const requests = (outcome: string, values: string) => ({
+    series: `olap_warden_upstream_requests_total{${ADDRESS},outcome="${outcome}"}`,
+    values,
+  });
+  const lag = (values: string) => ({ series: `nodejs_eventloop_lag_p99_seconds{${POD}}`, values });
+  const space = (what: string, values: string) => ({
+    series: `olap_warden_pagination_store_${what}_bytes{${POD}}`,
+    values,
+  });
+  const ofLimit = { namespace: 'olap', pod: 'a', instance: 'a' };
+  const ofAddress = { ...ofLimit, role: 'broker', address: '10.0.0.7:8099' };
+
+  it.each([
+    [
+      'OlapWardenLimitReached',
+      { ...ofLimit, limit: 'connections' },
+      [used('connections', '95x60'), max('connections', '100x60')],
+    ],
+    ['OlapWardenLimitReached', { ...ofLimit, limit: 'memory' }, [refused('memory', '0+3x60')]],
+    ['OlapWardenUpstreamWaits', ofAddress, [{ series: `olap_warden_upstream_waiting{${ADDRESS}}`, values: '4x60' }]],
+    ['OlapWardenUpstreamFails', ofAddress, [requests('ok', '0+6x60'), requests('timeout', '0+4x60')]],
+    ['OlapWardenLoopDelayed', ofLimit, [info('gateway'), lag('0.4x60')]],
+    ['OlapWardenResultStoreFull', ofLimit, [space('capacity', '1000x60'), space('free', '60x60')]],
+  ] as const)('%s fires for %o', async (alert, labels, series) => {
+    const rule = named(alert);
+    const texts = Object.entries(labels);
+    const fill = (text: string): string =>
+      texts.reduce((filled, [name, value]) => filled.replaceAll(`{{ $labels.${name} }}`, value), text);
+    const annotations = Object.fromEntries(Object.entries(rule.annotations).map(([name, text]) => [name, fill(text)]));
+    const alerts = [{ exp_labels: { ...rule.labels, ...labels }, exp_annotations: annotations }];
+    const output = await promtoolTest([
+      {
+        interval: '30s',
+        input_series: [...series],
+        alert_rule_test: [{ alertname: alert, eval_time: '20m', exp_alerts: alerts }],
+      },
+    ]);
+    expect(output).toContain('SUCCESS');
+  });
+
+  it.each([
+    [
+      'OlapWardenLimitReached',
+      'a limit that is half used',
+      [used('connections', '50x60'), max('connections', '100x60')],
+    ],
+    [
+      'OlapWardenLimitReached',
+      'a limit of one caller',
+      [refused('request-rate', '0+3x60'), refused('queries', '0+3x60')],
+    ],
+    [
+      'OlapWardenLimitReached',
+      'many asynchronous queries',
+      [used('asynchronous-queries', '8x60'), max('asynchronous-queries', '8x60')],
+    ],
+    [
+      'OlapWardenUpstreamWaits',
+      'a short wait',
+      [{ series: `olap_warden_upstream_waiting{${ADDRESS}}`, values: '4x4 0x8 4x4 0x60' }],
+    ],
+    [
+      'OlapWardenUpstreamFails',
+      'responses with errors, and clients that go away',
+      [requests('ok', '0+1x60'), requests('server-error', '0+4x60'), requests('aborted', '0+4x60')],
+    ],
+    [
+      'OlapWardenUpstreamFails',
+      'an address that is not asked any more',
+      [requests('ok', '6x60'), requests('refused', '40x60')],
+    ],
+    ['OlapWardenLoopDelayed', 'another program', [lag('0.4x60')]],
+    ['OlapWardenLoopDelayed', 'the usual delay', [info('gateway'), lag('0.03x60')]],
+    ['OlapWardenResultStoreFull', 'a bucket', []],
+  ] as const)('%s does not fire for %s', async (alert, _why, series) => {
+    const quiet = ['10m', '20m', '28m'].map((eval_time) => ({ alertname: alert, eval_time, exp_alerts: [] }));
+    const output = await promtoolTest([{ interval: '30s', input_series: [...series], alert_rule_test: quiet }]);
     expect(output).toContain('SUCCESS');
   });
 

@@ -12,7 +12,8 @@ import { DEFINITIONS_METRIC } from '../../../src/app/parts/definitions.ts';
 import { healthMetrics } from '../../../src/health/metrics.ts';
 import { observeExpiries } from '../../../src/operator/expiry-metrics.ts';
 import { prometheusMetrics } from '../../../src/operator/metrics.ts';
-import { prometheusQueryMetrics } from '../../../src/results/metrics.ts';
+import { observeUpstreams } from '../../../src/platform/upstream-metrics.ts';
+import { observeSpace, prometheusQueryMetrics } from '../../../src/results/metrics.ts';
 import { OPERATION_ROWS } from '../../../tools/generate/dashboard/operation.ts';
 import { ROWS } from '../../../tools/generate/dashboard/pinot.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -34,6 +35,8 @@ async function exported(): Promise<Set<string>> {
   observeExpiries(registry, () => ({ assignments: [], tokens: [] }), new FakeClock());
   prometheusMetrics(registry).queue('roles');
   prometheusQueryMetrics(registry);
+  observeSpace(registry, () => undefined);
+  observeUpstreams(registry, new FakeClock());
   registry.registerMetric(new Gauge({ ...DEFINITIONS_METRIC, registers: [] }));
   const text = await registry.metrics();
   return new Set([...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name));

@@ -114,10 +114,60 @@ const OPERATOR: Row = {
   ],
 };
 
+/** Of each address. */
+const ofAddress = (expr: string, more = ''): Line => ({
+  expr: `sum by (role, address${more && `, ${more}`}) (${expr})`,
+  legend: `{{role}} {{address}}${more && ` {{${more}}}`}`,
+});
+
+const UPSTREAMS: Row = {
+  title: 'Controllers, brokers, other gateways and buckets',
+  panels: [
+    panel('Requests', 'reqps', ofAddress(`rate(olap_warden_upstream_requests_total{${SCOPE}}[5m])`)),
+    panel(
+      'Failed requests',
+      'reqps',
+      ofAddress(`rate(olap_warden_upstream_requests_total{${SCOPE}, outcome!~"ok|aborted"}[5m])`, 'outcome'),
+    ),
+    panel('Requests sent again', 'reqps', ofAddress(`rate(olap_warden_upstream_retries_total{${SCOPE}}[5m])`)),
+    panel('Time until the response, 99th percentile', 's', {
+      expr: `histogram_quantile(0.99, sum by (le, role, address) (rate(olap_warden_upstream_request_seconds_bucket{${SCOPE}}[5m])))`,
+      legend: '{{role}} {{address}}',
+    }),
+    panel('Connections in use', 'short', ofAddress(`olap_warden_upstream_connections_used{${SCOPE}}`)),
+    panel('Requests that wait for a connection', 'short', ofAddress(`olap_warden_upstream_waiting{${SCOPE}}`)),
+    panel('Gateways that avoid the address', 'short', ofAddress(`olap_warden_upstream_suspected{${SCOPE}} > 0`)),
+  ],
+};
+
+const LIMITS: Row = {
+  title: 'Limits',
+  panels: [
+    panel('Used share of each limit', 'percentunit', {
+      expr: `max by (limit) (olap_warden_limit_used{${SCOPE}} / olap_warden_limit_max{${SCOPE}})`,
+      legend: '{{limit}}',
+    }),
+    panel('Open connections', 'short', perProcess(`olap_warden_limit_used{${SCOPE}, limit="connections"}`)),
+    panel('Requests that wait', 'short', {
+      expr: `sum by (limit) (olap_warden_limit_waiting{${SCOPE}})`,
+      legend: '{{limit}}',
+    }),
+    panel('Refused requests and connections', 'reqps', rateBy('olap_warden_limit_refused_total', 'limit')),
+    panel('Wait, 99th percentile', 's', quantileBy(0.99, 'olap_warden_limit_wait_seconds', 'limit')),
+  ],
+};
+
 const RESULT_STORE: Row = {
   title: 'Result store',
   panels: [
     panel('Stored bytes', 'bytes', perProcess(`olap_warden_pagination_stored_bytes{${SCOPE}}`)),
+    panel(
+      'Free share of the disk or memory',
+      'percentunit',
+      perProcess(
+        `olap_warden_pagination_store_free_bytes{${SCOPE}} / olap_warden_pagination_store_capacity_bytes{${SCOPE}}`,
+      ),
+    ),
     panel('Stored results', 'short', perProcess(`olap_warden_pagination_stored_results{${SCOPE}}`)),
     panel('Failed calls of the store', 'ops', rateBy('olap_warden_pagination_store_errors_total', 'operation')),
     panel(
@@ -156,6 +206,11 @@ const PROCESSES: Row = {
     panel('Memory', 'bytes', perProcess(`process_resident_memory_bytes{${SCOPE}} ${OF_OLAP_WARDEN}`)),
     panel('Heap in use', 'bytes', perProcess(`nodejs_heap_size_used_bytes{${SCOPE}} ${OF_OLAP_WARDEN}`)),
     panel('Open file descriptors', 'short', perProcess(`process_open_fds{${SCOPE}} ${OF_OLAP_WARDEN}`)),
+    panel(
+      'Used share of the file descriptors',
+      'percentunit',
+      perProcess(`process_open_fds{${SCOPE}} / process_max_fds{${SCOPE}} ${OF_OLAP_WARDEN}`),
+    ),
     panel('Running since', 'dateTimeFromNow', {
       expr: `max by (pod, instance) (process_start_time_seconds{${SCOPE}} ${OF_OLAP_WARDEN}) * 1000`,
       legend: PROCESS,
@@ -164,4 +219,4 @@ const PROCESSES: Row = {
 };
 
 /** The rows of the dashboard about olap-warden itself. */
-export const OPERATION_ROWS: readonly Row[] = [REQUESTS, VIEW, OPERATOR, RESULT_STORE, PROCESSES];
+export const OPERATION_ROWS: readonly Row[] = [REQUESTS, UPSTREAMS, LIMITS, VIEW, OPERATOR, RESULT_STORE, PROCESSES];

@@ -8,9 +8,17 @@ import { FairQueue } from '../../../platform/fair-queue.ts';
 import { damaged, QueryError } from '../../errors.ts';
 import { recordFromJson, recordToJson, unreadableResult } from '../../record-json.ts';
 import { isRequestId } from '../../request-id.ts';
-import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from '../../result-store.ts';
+import type {
+  ResultReader,
+  ResultRecord,
+  ResultStore,
+  ResultWriter,
+  StoredResultSummary,
+  StoreSpace,
+} from '../../result-store.ts';
 import { BufferPool } from './buffer-pool.ts';
 import { asStoreError, hasCode, openFile, syncFolder, unusableFolder, writeDurably } from './file-io.ts';
+import { DiskSpace } from './disk-space.ts';
 import { FileNotes } from './file-notes.ts';
 import { FileReader, type FileReaderParts, FileWriter } from './file-result.ts';
 import { FileLeftovers, RECORD, ROWS } from './file-leftovers.ts';
@@ -48,6 +56,7 @@ export class FileStore implements ResultStore {
   readonly #files: OpenFiles;
   readonly #parts: FileReaderParts;
   readonly #leftovers: FileLeftovers;
+  readonly #space: DiskSpace;
   /** Results whose record is being replaced or removed. */
   readonly #renewing = new Set<string>();
   readonly #deleting = new Set<string>();
@@ -58,6 +67,7 @@ export class FileStore implements ResultStore {
     if (options.compression !== undefined) this.compression = options.compression;
     this.#incoming = options.tempDir;
     this.#leftovers = new FileLeftovers(options);
+    this.#space = new DiskSpace(options.dataDir);
     this.notes = new FileNotes({
       dataDir: options.dataDir,
       partOf: (name) => join(this.#incoming, name + this.#leftovers.ending),
@@ -92,6 +102,10 @@ export class FileStore implements ResultStore {
     }
     for (const folder of [dataDir, this.#incoming])
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  }
+
+  space(): StoreSpace | undefined {
+    return this.#space.last;
   }
 
   async tidy(): Promise<void> {

@@ -1,5 +1,12 @@
 import { QueryError } from '../../errors.ts';
-import type { ResultReader, ResultRecord, ResultStore, ResultWriter, StoredResultSummary } from '../../result-store.ts';
+import type {
+  ResultReader,
+  ResultRecord,
+  ResultStore,
+  ResultWriter,
+  StoredResultSummary,
+  StoreSpace,
+} from '../../result-store.ts';
 import type { RowIndex } from '../../row-index.ts';
 import { MemoryNotes } from './memory-notes.ts';
 
@@ -30,6 +37,10 @@ export class MemoryStore implements ResultStore {
   /** Bytes of stored results and of results being written. */
   get usedBytes(): number {
     return this.#usedBytes;
+  }
+
+  space(): StoreSpace {
+    return { capacityBytes: this.capacityBytes, freeBytes: this.capacityBytes - this.#usedBytes };
   }
 
   async start(): Promise<void> {}
