@@ -13,7 +13,7 @@ import {
   SPACE,
   textAt,
   textOf,
-} from './json-bytes.ts';
+} from '../../platform/json/valid-json.ts';
 import { uniqueNames } from './columns/unique-names.ts';
 
 const LINE_END = '\r\n';

@@ -84,13 +84,13 @@ export class AnswerScanner {
       throw new QueryError('bad-answer', `the engine's response ended unexpectedly after ${walk.rows} rows`);
     }
     this.#utf8.end();
-    const text = this.#envelope.text();
-    const answer = parseObject(text);
-    const fields = splitFields(text);
+    this.#envelope.end();
+    const { bytes } = this.#envelope;
+    const fields = splitFields(bytes);
     const tableJson = onlyField(fields, 'resultTable');
-    const table = tableJson?.startsWith('{') === true ? splitFields(tableJson) : [];
+    const table = tableJson?.startsWith('{') === true ? splitFields(Buffer.from(tableJson)) : [];
     const dataSchema = onlyField(table, 'dataSchema');
-    onlyField(fields, 'exceptions');
+    const rowsAt = walk === undefined ? bytes.length : this.#rowsAt;
     return {
       hasTable: tableJson !== undefined && tableJson !== 'null',
       hasRows: walk !== undefined,
@@ -100,8 +100,9 @@ export class AnswerScanner {
       dataSchema: dataSchema?.startsWith('{') === true ? dataSchema : undefined,
       tableFields: table.filter((field) => field.name !== 'dataSchema' && field.name !== 'rows'),
       fields: fields.filter((field) => field.name !== 'resultTable'),
-      hasExceptions: hasExceptions(answer),
-      ...this.#envelope.split(walk === undefined ? this.#envelope.length : this.#rowsAt),
+      hasExceptions: hasExceptions(onlyField(fields, 'exceptions')),
+      head: bytes.subarray(0, rowsAt),
+      tail: bytes.subarray(rowsAt),
     };
   }
 
@@ -114,9 +115,9 @@ export class AnswerScanner {
 }
 
 /** @throws {QueryError} bad-answer if `exceptions` is not a list: the query may have failed */
-function hasExceptions({ exceptions }: { readonly exceptions?: unknown }): boolean {
-  if (exceptions === undefined || exceptions === null) return false;
-  if (Array.isArray(exceptions)) return exceptions.length > 0;
+function hasExceptions(exceptions: string | undefined): boolean {
+  if (exceptions === undefined || exceptions === 'null') return false;
+  if (exceptions.startsWith('[')) return !/^\[\s*\]$/.test(exceptions);
   throw new QueryError('bad-answer', "`exceptions` in the engine's response is not a list");
 }
 
@@ -125,18 +126,4 @@ function onlyField(fields: readonly RawField[], name: string): string | undefine
   const [first, ...others] = fields.filter((field) => field.name === name);
   if (others.length > 0) throw new QueryError('bad-answer', `the engine's response contains \`${name}\` twice`);
   return first?.value;
-}
-
-function parseObject(text: string): object {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    const length = text.trim().length;
-    const what = length === 0 ? 'is empty' : 'is incomplete or not valid JSON';
-    throw new QueryError('bad-answer', `the engine's response ${what}`, { cause: error });
-  }
-  if (typeof value !== 'object' || value === null)
-    throw new QueryError('bad-answer', "the engine's response is not a JSON object");
-  return value;
 }

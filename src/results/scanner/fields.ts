@@ -1,3 +1,14 @@
+import {
+  afterSpace,
+  afterString,
+  afterValue,
+  COMMA,
+  OPEN_OBJECT,
+  QUOTE,
+  textAt,
+  textOf,
+} from '../../platform/json/valid-json.ts';
+
 /** A field of a JSON object; the value keeps its spelling. */
 export interface RawField {
   readonly name: string;
@@ -14,49 +25,18 @@ export function countIn(fields: readonly RawField[], name: string): number | und
  * Splits an object into fields. Values keep their spelling, because JSON.parse would round long numbers.
  * @param json valid JSON of one object
  */
-export function splitFields(json: string): RawField[] {
+export function splitFields(json: Uint8Array): RawField[] {
   const fields: RawField[] = [];
-  let at = skipSpace(json, json.indexOf('{') + 1);
-  while (json[at] === '"') {
-    const nameEnd = endOfString(json, at);
-    const name = JSON.parse(json.slice(at, nameEnd)) as string;
-    const valueAt = skipSpace(json, skipSpace(json, nameEnd) + 1);
-    const valueEnd = endOfValue(json, valueAt);
-    fields.push({ name, value: json.slice(valueAt, valueEnd) });
-    at = skipSpace(json, valueEnd);
-    if (json[at] === ',') at = skipSpace(json, at + 1);
+  let at = afterSpace(json, json.indexOf(OPEN_OBJECT) + 1);
+  while (json[at] === QUOTE) {
+    const nameEnd = afterString(json, at);
+    const name = textOf(textAt(json, at, nameEnd));
+    // Behind the colon.
+    const valueAt = afterSpace(json, afterSpace(json, nameEnd) + 1);
+    const valueEnd = afterValue(json, valueAt);
+    fields.push({ name, value: textAt(json, valueAt, valueEnd) });
+    at = afterSpace(json, valueEnd);
+    if (json[at] === COMMA) at = afterSpace(json, at + 1);
   }
   return fields;
-}
-
-function skipSpace(json: string, from: number): number {
-  let at = from;
-  while (at < json.length && json.charCodeAt(at) <= 0x20) at++;
-  return at;
-}
-
-function endOfString(json: string, from: number): number {
-  let at = from + 1;
-  while (json[at] !== '"') at += json[at] === '\\' ? 2 : 1;
-  return at + 1;
-}
-
-function endOfValue(json: string, from: number): number {
-  let at = from;
-  let depth = 0;
-  for (;;) {
-    const char = json[at];
-    if (char === '"') {
-      at = endOfString(json, at);
-      if (depth === 0) return at;
-      continue;
-    }
-    if (char === '{' || char === '[') depth++;
-    else if (char === '}' || char === ']') {
-      if (depth === 0) return at;
-      depth--;
-      if (depth === 0) return at + 1;
-    } else if (depth === 0 && (char === ',' || char === undefined || char <= ' ')) return at;
-    at++;
-  }
 }

@@ -1,5 +1,5 @@
 import { QueryError } from '../../errors.ts';
-import { afterSpace, afterValue, CLOSE_ARRAY, COMMA, OPEN_ARRAY } from '../json-bytes.ts';
+import { afterSpace, afterValue, CLOSE_ARRAY, COMMA, OPEN_ARRAY } from '../../../platform/json/valid-json.ts';
 import type { Column } from './column.ts';
 
 /** The columns of a result as the engine names them. */

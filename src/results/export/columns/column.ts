@@ -11,7 +11,7 @@ import {
   QUOTE,
   textAt,
   textOf,
-} from '../json-bytes.ts';
+} from '../../../platform/json/valid-json.ts';
 import { doubleOf, intOf, longOf, notOfType, shortDecimal, shortInteger, writeLong } from './numbers.ts';
 
 /** Small, because a result may have thousands of columns; a multiple of 8. */

@@ -1,4 +1,4 @@
-import { MINUS, POINT } from '../json-bytes.ts';
+import { MINUS, POINT } from '../../../platform/json/valid-json.ts';
 
 const ZERO = 0x30;
 /** Every integer with at most this many digits is exact as a double. */

@@ -1,3 +1,5 @@
+// Parts of JSON that `JsonMachine` has validated. Of other bytes they only promise to end.
+
 /** Bytes with a meaning in JSON. */
 export const SPACE = 0x20;
 export const QUOTE = 0x22;
@@ -32,7 +34,7 @@ export function afterLiteral(bytes: Uint8Array, from: number): number {
   let at = from;
   for (; at < length; at++) {
     const byte = bytes[at] as number;
-    if (byte <= SPACE || byte === COMMA || byte === CLOSE_ARRAY) break;
+    if (byte <= SPACE || byte === COMMA || byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) break;
   }
   return at;
 }
@@ -54,6 +56,12 @@ export function afterBrackets(bytes: Uint8Array, from: number): number {
     else if ((byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) && --depth === 0) return at + 1;
   }
   return bytes.length;
+}
+
+/** The text of a string. @param start after its opening quote @param end where its closing quote is */
+export function tokenText(bytes: Uint8Array, start: number, end: number): string {
+  const text = textAt(bytes, start, end);
+  return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
 }
 
 /** The characters of some bytes. */

@@ -7,7 +7,7 @@ import {
   afterValue,
   textAt,
   textOf,
-} from '../../../../src/results/export/json-bytes.ts';
+} from '../../../../src/platform/json/valid-json.ts';
 
 const bytesOf = (text: string): Buffer => Buffer.from(text);
 
