@@ -1,5 +1,6 @@
 import type { ColumnIndex } from '../snapshot.ts';
-import { tokenIs, tokenText, type JsonVisitor } from './json-scanner.ts';
+import { tokenIs, type JsonVisitor } from './json-scanner.ts';
+import { tokenText } from '../../platform/json/valid-json.ts';
 
 const INDEXES = Buffer.from('indexes');
 const YES = Buffer.from('YES');

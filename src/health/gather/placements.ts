@@ -1,5 +1,5 @@
 import { ByteInterner } from './byte-interner.ts';
-import { tokenIs } from './json-scanner.ts';
+import { JsonScanner, tokenIs } from './json-scanner.ts';
 
 const OFFLINE = Buffer.from('OFFLINE');
 const ONLINE = Buffer.from('ONLINE');
@@ -55,21 +55,23 @@ export class Placements {
     this.#names = names;
   }
 
-  /** The placement of an object whose members came in one call; see `JsonVisitor.members`. */
-  ofMembers(bytes: Buffer, marks: Uint32Array, from: number, to: number): number {
-    const start = marks[from] as number;
-    const end = marks[to - 1] as number;
+  /** The placement of the object `{server: state, …}` in these bytes. */
+  ofObject(bytes: Buffer, start: number, end: number): number {
     const known = this.#objects.lookup(bytes, start, end);
     if (known >= 0) return this.#byObject[known] as number;
-    this.begin();
-    this.addMembers(bytes, marks, from, to);
-    const placement = this.end();
+    this.#begin();
+    const scanner = new JsonScanner({
+      key: (json, from, to) => (this.#server = this.#names.servers.intern(json, from, to)),
+      scalar: (json, from, to) => this.#addReplica(json, from, to),
+    });
+    scanner.push(bytes.subarray(start, end));
+    scanner.end();
+    const placement = this.#end();
     this.#byObject[this.#objects.add(bytes, start, end)] = placement;
     return placement;
   }
 
-  /** Starts an object whose members come in several calls. */
-  begin(): void {
+  #begin(): void {
     this.#servers = [];
     this.#states = [];
     this.#offline = [];
@@ -78,18 +80,8 @@ export class Placements {
     this.#consuming = false;
   }
 
-  addMembers(bytes: Buffer, marks: Uint32Array, from: number, to: number): void {
-    for (let mark = from; mark < to; mark += 4) {
-      this.server(bytes, (marks[mark] as number) + 1, marks[mark + 1] as number);
-      this.state(bytes, (marks[mark + 2] as number) + 1, marks[mark + 3] as number);
-    }
-  }
-
-  server(bytes: Buffer, start: number, end: number): void {
-    this.#server = this.#names.servers.intern(bytes, start, end);
-  }
-
-  state(bytes: Buffer, start: number, end: number): void {
+  /** Adds the replica on the last server in the state that the bytes name. */
+  #addReplica(bytes: Buffer, start: number, end: number): void {
     let state = ONLINE_STATE;
     if (!tokenIs(bytes, start, end, ONLINE)) {
       // OFFLINE in the ideal state is equal to absence from the external view.
@@ -106,8 +98,8 @@ export class Placements {
     this.#weight += this.#replicaWeight(this.#server, state);
   }
 
-  /** Ends the object and returns its placement. */
-  end(): number {
+  /** @returns the placement of the replicas that were added */
+  #end(): number {
     const key = this.#weight + this.#offlineWeight;
     const known = this.#byWeight.get(key);
     if (known !== undefined) return known;

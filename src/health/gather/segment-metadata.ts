@@ -1,6 +1,7 @@
 import { readOk, type Sample, type SegmentSummary } from '../snapshot.ts';
 import { arrivalsOf } from './arrivals.ts';
-import { tokenIs, tokenNumber, tokenText, type JsonVisitor } from './json-scanner.ts';
+import { tokenIs, tokenNumber, type JsonVisitor } from './json-scanner.ts';
+import { tokenText } from '../../platform/json/valid-json.ts';
 import { MAX_NAMES, type Layout } from './layout.ts';
 import { NO_ORPHANS, OrphanNames } from './orphans.ts';
 
@@ -89,21 +90,6 @@ export class SegmentMetadataVisitor implements JsonVisitor {
   #identify(bytes: Buffer, start: number, end: number): void {
     this.#segment = this.#layout.segments.lookup(bytes, start, end);
     this.#unassigned = this.#segment < 0 ? tokenText(bytes, start, end) : '';
-  }
-
-  members(bytes: Buffer, marks: Uint32Array, from: number, to: number, depth: number): void {
-    for (let mark = from; mark < to; mark += 4) {
-      const start = (marks[mark] as number) + 1;
-      const end = marks[mark + 1] as number;
-      const valueStart = (marks[mark + 2] as number) + 1;
-      const valueEnd = marks[mark + 3] as number;
-      if (depth !== this.#fieldDepth) {
-        this.key(bytes, start, end, depth);
-        this.scalar(bytes, valueStart, valueEnd, depth);
-      } else if (this.#inFields) {
-        this.#value(fieldOf(bytes, start, end), bytes, valueStart, valueEnd);
-      }
-    }
   }
 
   #value(field: number, bytes: Buffer, start: number, end: number): void {

@@ -1,23 +1,21 @@
-import { tokenIs, tokenText, type JsonVisitor } from './json-scanner.ts';
+import { tokenIs, type JsonVisitor } from './json-scanner.ts';
+import { OPEN_OBJECT, tokenText } from '../../platform/json/valid-json.ts';
 import { Differences } from './differences.ts';
 import type { Layout } from './layout.ts';
 import { Placements } from './placements.ts';
 
 /** No segment or no placement. */
 const ABSENT = -1;
-const CLOSE_OBJECT = 0x7d;
 
 /** Reads `{"OFFLINE": {segment: {server: state}} | null, "REALTIME": …}`, of which only one type is used. */
 abstract class StateVisitor implements JsonVisitor {
+  /** Most segments have the same replicas as an earlier one, so their objects are compared as a whole. */
+  readonly maxDepth = 2;
   /** True if the table has a document of this type. */
   found = false;
   readonly #type: Buffer;
   readonly #placements: Placements;
   #relevant = false;
-  /** True before the first member of the segment's object. */
-  #fresh = true;
-  /** The segment's placement if its object came in one call; ABSENT until its end otherwise. */
-  #placement = ABSENT;
 
   constructor(type: string, placements: Placements) {
     this.#type = Buffer.from(type);
@@ -29,46 +27,16 @@ abstract class StateVisitor implements JsonVisitor {
 
   key(bytes: Buffer, start: number, end: number, depth: number): void {
     if (depth === 1) this.#relevant = tokenIs(bytes, start, end, this.#type);
-    if (!this.#relevant) return;
-    if (depth === 2) {
-      this.found = true;
-      this.#fresh = true;
-      this.#placement = ABSENT;
-      this.segment(bytes, start, end);
-    } else if (depth === 3) {
-      this.#begin();
-      this.#placements.server(bytes, start, end);
-    }
+    else if (this.#relevant) this.segment(bytes, start, end);
   }
 
   scalar(bytes: Buffer, start: number, end: number, depth: number): void {
-    if (this.#relevant && depth === 3) this.#placements.state(bytes, start, end);
-  }
-
-  members(bytes: Buffer, marks: Uint32Array, from: number, to: number, depth: number): void {
-    if (!this.#relevant || depth !== 3) return;
-    if (this.#fresh && bytes[(marks[to - 1] as number) + 1] === CLOSE_OBJECT) {
-      this.#placement = this.#placements.ofMembers(bytes, marks, from, to);
-      return;
-    }
-    this.#begin();
-    this.#placements.addMembers(bytes, marks, from, to);
+    if (this.#relevant && depth === 2 && bytes[start] === OPEN_OBJECT)
+      this.done(this.#placements.ofObject(bytes, start, end));
   }
 
   endObject(depth: number): void {
-    if (!this.#relevant) return;
-    if (depth === 2) this.found = true;
-    if (depth !== 3) return;
-    if (this.#placement === ABSENT) {
-      this.#begin();
-      this.#placement = this.#placements.end();
-    }
-    this.done(this.#placement);
-  }
-
-  #begin(): void {
-    if (this.#fresh) this.#placements.begin();
-    this.#fresh = false;
+    if (this.#relevant && depth === 2) this.found = true;
   }
 }
 

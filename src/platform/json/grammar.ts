@@ -1,35 +1,39 @@
 // The grammar of JSON (RFC 8259) as a table: the only place that decides which bytes strings, numbers, literals and structures consist of. UTF-8 is
 // checked elsewhere.
 
-/** States of the automaton. Up to `first`, a value may begin. */
+/** States of the automaton. Up to `firstKey`, a key or value may begin. */
 export const AT = {
   value: 0,
   /** A value or the end of the array. */
   first: 1,
-  /** After the outermost value. */
-  done: 2,
-  /** After a value in an object or array. */
-  after: 3,
+  key: 2,
   /** A key or the end of the object. */
-  firstKey: 4,
-  key: 5,
+  firstKey: 3,
+  /** After the outermost value. */
+  done: 4,
+  /** After a value in an object or array. */
+  after: 5,
   colon: 6,
   // Inside a string.
   string: 7,
   escape: 8,
   hex4: 9,
   hex1: 12,
+  // The same inside a key.
+  keyString: 13,
+  keyEscape: 14,
+  keyHex1: 18,
   // Inside a number.
-  minus: 13,
-  zero: 14,
-  integer: 15,
-  point: 16,
-  fraction: 17,
-  exponent: 18,
-  exponentSign: 19,
-  exponentDigits: 20,
+  minus: 19,
+  zero: 20,
+  integer: 21,
+  point: 22,
+  fraction: 23,
+  exponent: 24,
+  exponentSign: 25,
+  exponentDigits: 26,
   // Inside a literal: the remaining letters of `true`, `false` and `null`.
-  literals: 21,
+  literals: 27,
 } as const;
 
 /** States in which a number may end. */
@@ -44,8 +48,8 @@ export const EFFECT = {
   openObject: 66,
   closeObject: 67,
   comma: 68,
-  openKey: 69,
-  closeString: 70,
+  endKey: 69,
+  endString: 70,
   /** The byte is behind the number. */
   endNumber: 71,
   endLiteral: 72,
@@ -78,18 +82,23 @@ function transitions(): Uint8Array {
   on(values, '0', AT.zero);
   on(values, '-', AT.minus);
   on([AT.first, AT.after], ']', EFFECT.closeArray);
-  on([AT.firstKey, AT.key], '"', EFFECT.openKey);
+  on([AT.firstKey, AT.key], '"', AT.keyString);
   on([AT.firstKey, AT.after], '}', EFFECT.closeObject);
   on([AT.after], ',', EFFECT.comma);
   on([AT.colon], ':', AT.value);
 
-  on([AT.string], range(0x20, 0xff), AT.string);
-  on([AT.string], '"', EFFECT.closeString);
-  on([AT.string], '\\', AT.escape);
-  on([AT.escape], '"\\/bfnrt', AT.string);
-  on([AT.escape], 'u', AT.hex4);
-  for (const state of range(AT.hex4, AT.hex1))
-    on([state], `${digits}abcdefABCDEF`, state === AT.hex1 ? AT.string : state + 1);
+  for (const [string, end] of [
+    [AT.string, EFFECT.endString],
+    [AT.keyString, EFFECT.endKey],
+  ] as const) {
+    const [escape, hex4, hex1] = [string + 1, string + 2, string + 5];
+    on([string], range(0x20, 0xff), string);
+    on([string], '"', end);
+    on([string], '\\', escape);
+    on([escape], '"\\/bfnrt', string);
+    on([escape], 'u', hex4);
+    for (const state of range(hex4, hex1)) on([state], `${digits}abcdefABCDEF`, state === hex1 ? string : state + 1);
+  }
 
   on([AT.minus], digits, AT.integer);
   on([AT.minus], '0', AT.zero);

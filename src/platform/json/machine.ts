@@ -27,6 +27,9 @@ const NINE = 0x39;
 const BACKSLASH = 0x5c;
 const CLOSE_ARRAY = 0x5d;
 
+/** Deeper than any event. */
+const NO_EVENT = 0x3fffffff;
+
 const ARRAY = 0;
 const OBJECT = 1;
 
@@ -47,7 +50,6 @@ export class JsonMachine {
   readonly #maxDepth: number;
   /** For each open bracket whether it is a `{`. */
   readonly #kinds: Uint8Array;
-  #inKey = false;
 
   constructor(maxDepth: number) {
     this.#maxDepth = maxDepth;
@@ -87,13 +89,12 @@ export class JsonMachine {
       const next = TRANSITIONS[(state << 8) | (bytes[i] as number)] as number;
       i++;
       if (next < FIRST_EFFECT) {
-        if (state <= AT.first) {
-          this.start = next === AT.string ? i : i - 1;
+        if (state <= AT.firstKey) {
+          this.start = isString(next) ? i : i - 1;
           this.escaped = false;
         }
         state = next;
-        i = afterSame(state, bytes, i);
-        if (state === AT.escape) this.escaped = true;
+        i = this.#afterSame(state, bytes, i);
         continue;
       }
       this.state = state;
@@ -109,6 +110,14 @@ export class JsonMachine {
     return i;
   }
 
+  /** Skips bytes that do not change the state. */
+  #afterSame(state: number, bytes: Uint8Array, from: number): number {
+    if (isString(state)) return afterText(bytes, from);
+    if (state === AT.integer || state === AT.fraction) return afterDigits(bytes, from);
+    if (state === AT.escape || state === AT.keyEscape) this.escaped = true;
+    return from;
+  }
+
   /** The text ends here. @returns false if it is not complete; `event` is a number that ends with the text, or none */
   complete(): boolean {
     this.event = EVENT.none;
@@ -119,25 +128,19 @@ export class JsonMachine {
     return this.state === AT.done;
   }
 
-  /** Sets the next state and the event. @param at offset after the byte @returns the depth of the event; Infinity for none */
+  /** Sets the next state and the event. @param at offset after the byte @returns the depth of the event */
   #effect(effect: number, at: number): number {
     switch (effect) {
       case EFFECT.comma:
         this.state = this.inObject ? AT.key : AT.value;
-        return Number.POSITIVE_INFINITY;
-      case EFFECT.openKey:
-        this.#inKey = true;
-        this.start = at;
-        this.escaped = false;
-        this.state = AT.string;
-        return Number.POSITIVE_INFINITY;
-      case EFFECT.closeString:
-        if (!this.#inKey) return this.#endToken(EVENT.string, at - 1);
-        this.#inKey = false;
+        return NO_EVENT;
+      case EFFECT.endKey:
         this.end = at - 1;
         this.event = EVENT.key;
         this.state = AT.colon;
         return this.depth;
+      case EFFECT.endString:
+        return this.#endToken(EVENT.string, at - 1);
       case EFFECT.endNumber:
         return this.#endToken(EVENT.word, at - 1);
       case EFFECT.endLiteral:
@@ -221,10 +224,8 @@ export class JsonMachine {
   }
 }
 
-/** Skips bytes that do not change the state. */
-function afterSame(state: number, bytes: Uint8Array, from: number): number {
-  if (state === AT.string) return afterText(bytes, from);
-  return state === AT.integer || state === AT.fraction ? afterDigits(bytes, from) : from;
+function isString(state: number): boolean {
+  return state === AT.string || state === AT.keyString;
 }
 
 /** Skips the bytes of a string that have no effect. */

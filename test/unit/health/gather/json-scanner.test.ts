@@ -1,43 +1,43 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { JsonScanner, tokenNumber, tokenText, type JsonVisitor } from '../../../../src/health/gather/json-scanner.ts';
+import { JsonScanner, tokenNumber } from '../../../../src/health/gather/json-scanner.ts';
+import { tokenText } from '../../../../src/platform/json/valid-json.ts';
 
-/** The tokens of a scan, one line each; members that came in one call are separate lines. */
-function scan(chunks: readonly Buffer[]): string[] {
-  const alone = scanBy(chunks, false);
-  expect(scanBy(chunks, true)).toEqual(alone);
-  return alone;
-}
-
-function scanBy(chunks: readonly Buffer[], together: boolean): string[] {
+/** The tokens of a scan, one line each. @param maxDepth objects and arrays below it are one token */
+function scan(chunks: readonly Buffer[], maxDepth?: number): string[] {
   const seen: string[] = [];
-  const key: JsonVisitor['key'] = (bytes, start, end, depth) =>
-    void seen.push(`${depth} key ${tokenText(bytes, start, end)}`);
-  const scalar: JsonVisitor['scalar'] = (bytes, start, end, depth) =>
-    void seen.push(`${depth} scalar ${tokenText(bytes, start, end)}`);
-  const members: JsonVisitor['members'] = (bytes, marks, from, to, depth) => {
-    const quotes = marks.subarray(from, to);
-    for (let i = 0; i < quotes.length; i += 4) {
-      const [keyStart = 0, keyEnd = 0, start = 0, end = 0] = quotes.subarray(i, i + 4);
-      key(bytes, keyStart + 1, keyEnd, depth);
-      scalar(bytes, start + 1, end, depth);
-    }
-  };
-  const visitor: JsonVisitor = { key, scalar, endObject: (depth) => void seen.push(`${depth} end`) };
-  const scanner = new JsonScanner(together ? { ...visitor, members } : visitor);
+  const scanner = new JsonScanner({
+    ...(maxDepth !== undefined && { maxDepth }),
+    key: (bytes, start, end, depth) => void seen.push(`${depth} key ${tokenText(bytes, start, end)}`),
+    scalar: (bytes, start, end, depth) => {
+      const isWhole = depth === maxDepth && '[{'.includes(String.fromCharCode(bytes[start] ?? 0));
+      const text = isWhole ? plain(bytes.toString('utf8', start, end)) : tokenText(bytes, start, end);
+      seen.push(`${depth} scalar ${text}`);
+    },
+    endObject: (depth) => void seen.push(`${depth} end`),
+  });
   for (const chunk of chunks) scanner.push(chunk);
   scanner.end();
   return seen;
 }
 
-/** The same from a value of JSON.parse. */
-function walk(value: unknown, depth = 0): string[] {
-  if (Array.isArray(value)) return value.flatMap((item) => walk(item, depth + 1));
-  if (typeof value !== 'object' || value === null) {
-    return [`${depth} scalar ${typeof value === 'string' ? value : JSON.stringify(value)}`];
+/** Without white space; a string that begins with a bracket stays as it is. */
+function plain(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    return text;
   }
+}
+
+/** The same from a value of JSON.parse. */
+function walk(value: unknown, maxDepth = Number.POSITIVE_INFINITY, depth = 0): string[] {
+  const isScalar = typeof value !== 'object' || value === null;
+  if (isScalar || depth === maxDepth)
+    return [`${depth} scalar ${typeof value === 'string' ? value : JSON.stringify(value)}`];
+  if (Array.isArray(value)) return value.flatMap((item) => walk(item, maxDepth, depth + 1));
   const members = Object.entries(value).flatMap(([key, item]) =>
-    [`${depth + 1} key ${key}`].concat(walk(item, depth + 1)),
+    [`${depth + 1} key ${key}`].concat(walk(item, maxDepth, depth + 1)),
   );
   return [...members, `${depth + 1} end`];
 }
@@ -75,16 +75,21 @@ describe('JsonScanner', () => {
     );
   });
 
-  it('returns members with plain strings, alone and among others, for any chunks', () => {
-    const plain = fc.stringMatching(/^[a-z.]{0,12}$/u);
-    const member = fc.oneof({ weight: 5, arbitrary: plain }, fc.constantFrom(1, null, 'a"b', '\\', {}, [], { a: 'b' }));
+  it('returns objects and arrays below a depth as they are written, for any chunks', () => {
     fc.assert(
       fc.property(
-        fc.dictionary(plain, member),
+        fc.jsonValue({ maxDepth: 5 }),
+        fc.nat({ max: 3 }),
         fc.constantFrom(undefined, 2),
         fc.array(fc.nat()),
-        (value, indent, cuts) => {
-          expect(scan(split(JSON.stringify({ value }, undefined, indent), cuts))).toEqual(walk({ value }));
+        (value, maxDepth, indent, cuts) => {
+          // A string that begins with a bracket would be taken for an object here.
+          const text = JSON.stringify(
+            value,
+            (_key, item: unknown) => (typeof item === 'string' ? `s${item}` : item),
+            indent,
+          );
+          expect(scan(split(text, cuts), maxDepth)).toEqual(walk(JSON.parse(text), maxDepth));
         },
       ),
       { numRuns: 500 },
@@ -106,6 +111,19 @@ describe('JsonScanner', () => {
       expect(() => scan([Buffer.from(text)])).toThrow(/the response/u);
     },
   );
+
+  it.each(['{"a" 1}', '[01]', '["a\u0001"]', '["\\x"]', '[1,]', '{"a":1,}', '{1:2}', '[1 2]', '1 2', '[1.]', '\v1'])(
+    'rejects %j, which JSON.parse rejects',
+    (text) => {
+      expect(() => JSON.parse(text) as unknown).toThrow(SyntaxError);
+      expect(() => scan([Buffer.from(text)])).toThrow(/the response is not JSON/u);
+    },
+  );
+
+  it('shows the bytes that are not JSON', () => {
+    expect(() => scan([Buffer.from('<html><body>Bad gateway')])).toThrow('is not JSON: `<html><body>Bad gateway`');
+    expect(() => scan([Buffer.from(`[1,${'x'.repeat(100)}`)])).toThrow(`\`${'x'.repeat(40)}\``);
+  });
 
   it('limits depth and token size', () => {
     expect(() => scan([Buffer.from('['.repeat(100))])).toThrow('nested deeper');
