@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs a part that olap-warden runs on or is tested with, and prints its folder.
 #
-#   tools/install.sh node|kubernetes|node-parts|coredns|kind|helm|kube-score|pinot|pinot-parsers|pinot-tools|sample|s3|gcs|open-reports|prometheus|alertmanager|nginx|opa|faketime|browser|firefox
+#   tools/install.sh node|kubernetes|node-parts|coredns|kind|helm|kube-score|pinot|pinot-parsers|pinot-tools|sample|s3|gcs|prometheus|alertmanager|nginx|opa|faketime|browser|firefox
 #   tools/install.sh kubernetes 1.35|1.36|1.37
 #   tools/install.sh --is-built PART      exits 0 if the part is there, and installs nothing
 #
@@ -217,17 +217,6 @@ build_kube_score() {
 build_s3() { need go 'install Go 1.26 or newer'; say 'building versitygw'; go_build object-stores/s3 "$1/" '' github.com/versity/versitygw/cmd/versitygw; }
 build_gcs() { need go 'install Go 1.26 or newer'; say 'building fake-gcs-server'; go_build object-stores/gcs "$1/" '' github.com/fsouza/fake-gcs-server; }
 
-# The kind Report of openreports.io, as its project publishes it.
-build_open_reports() {
-  need go 'install Go 1.26 or newer'
-  local module=github.com/openreports/reports-api folder
-  cd "$here/open-reports"
-  export GOFLAGS=-mod=readonly
-  go mod download "$module" # with -json its errors are not messages
-  folder=$(go mod download -json "$module" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
-  cp "$folder/config/crd/openreports.io_reports.yaml" "$1/crd.yaml"
-}
-
 # The size of a folder in MB; 0 where it does not exist yet. `du` also fails where a file is renamed meanwhile.
 megabytes() { du -sm "$1" 2>/dev/null | awk '{ size = $1 } END { print size + 0 }' || true; }
 
@@ -419,7 +408,6 @@ case ${1:-} in
   sample) ensure "$cache/sample-$(pins "$here"/pinot/{sample-tables.ts,build-sample.ts,SegmentBuilder.java})" build_sample ;;
   s3) ensure "$cache/versitygw-$(pins "$here"/object-stores/s3/go.{mod,sum})" build_s3 ;;
   gcs) ensure "$cache/fake-gcs-server-$(pins "$here"/object-stores/gcs/go.{mod,sum})" build_gcs ;;
-  open-reports) ensure "$cache/open-reports-$(pins "$here"/open-reports/go.{mod,sum})" build_open_reports ;;
   prometheus)
     if command -v promtool >/dev/null && command -v prometheus >/dev/null; then dirname "$(command -v promtool)"; else ensure "$cache/prometheus-debian" build_prometheus; fi ;;
   alertmanager)
@@ -429,5 +417,5 @@ case ${1:-} in
   faketime) ensure "$cache/faketime-debian" build_faketime ;;
   browser) find_browser CHROMIUM chromium-headless-shell chromium chromium-browser google-chrome ;;
   firefox) find_browser FIREFOX firefox-esr firefox ;;
-  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns kind helm kube-score pinot pinot-parsers pinot-tools sample s3 gcs open-reports prometheus alertmanager nginx opa faketime browser firefox" ;;
+  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns kind helm kube-score pinot pinot-parsers pinot-tools sample s3 gcs prometheus alertmanager nginx opa faketime browser firefox" ;;
 esac

@@ -40,7 +40,7 @@ export class Applier {
       headersTimeout: TIMEOUT_MS,
       bodyTimeout: TIMEOUT_MS,
     });
-    return new Applier(agent, `${cluster.server}/apis/olapwarden.io/v1alpha1/namespaces/${namespace}`);
+    return new Applier(agent, `${cluster.server}/apis/olapwarden.io/v1beta1/namespaces/${namespace}`);
   }
 
   /** @param plural such as `roles` @throws {Error} with the message of the API server when it rejects */

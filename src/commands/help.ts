@@ -1,6 +1,6 @@
 import { flagsHelp } from '../config/reference.ts';
 
-export const COMMANDS = ['standalone', 'gateway', 'operator', 'check', 'migrate-storage'] as const;
+export const COMMANDS = ['standalone', 'gateway', 'operator', 'check'] as const;
 export type CommandName = (typeof COMMANDS)[number];
 
 export const USAGE = `Access control, cluster health and paginated queries for Apache Pinot.
@@ -12,7 +12,6 @@ Commands:
   gateway           REST API and dashboard; resources in a Kubernetes API
   operator          Reconciles the resources in a Kubernetes API and runs the health checks
   check             Runs the health checks once against a Pinot cluster and prints the report
-  migrate-storage   Stores the resources in a Kubernetes API in the newest version of their definitions
 
   olap-warden <command> --help   the flags of a command
   olap-warden --version          the version

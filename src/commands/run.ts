@@ -23,11 +23,10 @@ const LOAD: Readonly<Record<CommandName, () => Promise<Command>>> = {
   gateway: async () => serviceCommand((await import('../app/gateway.ts')).gateway),
   operator: async () => serviceCommand((await import('../app/operator.ts')).operator),
   check: async () => interruptible((await import('./check.ts')).runCheck),
-  'migrate-storage': async () => interruptible((await import('./migrate-storage.ts')).runMigrateStorage),
 };
 
 /** Commands that are no services, and parse all of their arguments. */
-const WITH_OWN_HELP: ReadonlySet<CommandName> = new Set(['check', 'migrate-storage']);
+const WITH_OWN_HELP: ReadonlySet<CommandName> = new Set(['check']);
 
 /**
  * Runs the command line.

@@ -32,6 +32,13 @@ export const FORMER_NAMES: FormerNames = new Map<string, RenamedKey | RemovedKey
       removedIn: '0.4.0',
     },
   ],
+  [
+    'health-open-reports',
+    {
+      instead: 'no Reports of openreports.io are written; see `health-webhook-url` and the metrics',
+      removedIn: '0.4.0',
+    },
+  ],
 ]);
 
 /** Settings under their present keys. */

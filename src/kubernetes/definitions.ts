@@ -1,5 +1,6 @@
 import { CUSTOM_KINDS, KINDS, type CustomKind } from '../resources/kinds.ts';
 import { GROUP, VERSION } from '../resources/meta.ts';
+import { StoreError } from '../store/resource-store.ts';
 import type { KubernetesTransport } from './transport.ts';
 
 /** The part of a JSON schema that names fields. */
@@ -30,8 +31,7 @@ export async function missingFields(
   transport: Pick<KubernetesTransport, 'request'>,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<CustomKind, readonly string[]>> {
-  const { body } = await transport.request<OpenApi>('GET', PATH, { signal, timeoutMs: TIMEOUT_MS });
-  const served = Object.values(body.components?.schemas ?? {});
+  const served = Object.values((await schemas(transport, signal)).components?.schemas ?? {});
   return new Map(
     CUSTOM_KINDS.map((kind) => {
       const schema = served.find((candidate) => isOf(candidate, kind));
@@ -39,6 +39,16 @@ export async function missingFields(
       return [kind, absent(expected, schema ?? {}, '')];
     }),
   );
+}
+
+/** @returns an empty document if the definitions do not have this version of the API at all */
+async function schemas(transport: Pick<KubernetesTransport, 'request'>, signal: AbortSignal): Promise<OpenApi> {
+  try {
+    return (await transport.request<OpenApi>('GET', PATH, { signal, timeoutMs: TIMEOUT_MS })).body;
+  } catch (error) {
+    if (error instanceof StoreError && error.code === 'not-found') return {};
+    throw error;
+  }
 }
 
 function isOf(schema: Readonly<Record<string, unknown>>, kind: CustomKind): boolean {

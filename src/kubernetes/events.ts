@@ -3,7 +3,7 @@ import { errorMessage } from '../platform/plain-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { ExpiringLruCache } from '../platform/lru.ts';
 import { LOG_LIMITS, RateLimiter, type RateLimiterOptions } from '../platform/rate-limiter.ts';
-import { API_VERSION, type ObjectMeta, PREFERRED_API_VERSION } from '../resources/meta.ts';
+import type { ObjectMeta } from '../resources/meta.ts';
 import { kubernetesMicroTime } from '../resources/time.ts';
 import type { KubernetesTransport } from './transport.ts';
 
@@ -190,7 +190,7 @@ export class KubernetesEvents implements EventRecorder {
       type,
       regarding: {
         // `kubectl events --for` compares it with the version that kubectl uses.
-        apiVersion: apiVersion === API_VERSION ? PREFERRED_API_VERSION : apiVersion,
+        apiVersion,
         kind,
         name: metadata.name,
         namespace: metadata.namespace ?? this.#ports.transport.namespace,

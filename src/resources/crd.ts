@@ -15,11 +15,8 @@ export interface CustomResourceDefinition {
   readonly spec: object;
 }
 
-/**
- * The CustomResourceDefinition of a kind, with all validation, so that no webhook is needed.
- * @param storage the version in which the API server stores objects
- */
-export function customResourceDefinition(kind: CustomKind, storage: ServedVersion = VERSION): CustomResourceDefinition {
+/** The CustomResourceDefinition of a kind, with all validation, so that no webhook is needed. */
+export function customResourceDefinition(kind: CustomKind): CustomResourceDefinition {
   const definition = KINDS[kind];
   const { plural, singular, shortNames } = definition;
   return {
@@ -39,16 +36,27 @@ export function customResourceDefinition(kind: CustomKind, storage: ServedVersio
       scope: 'Namespaced',
       // The API server changes only `apiVersion`: the versions must have the same schema.
       conversion: { strategy: 'None' },
-      versions: SERVED_VERSIONS.map((version) => ({
-        name: version,
-        served: true,
-        storage: version === storage,
-        schema: { openAPIV3Schema: objectSchema(kind, version) },
-        subresources: { status: {} },
-        additionalPrinterColumns: definition.printerColumns.map(printerColumn),
-      })),
+      versions: SERVED_VERSIONS.map((version) => servedVersion(kind, version)),
     },
   };
+}
+
+function servedVersion(kind: CustomKind, version: ServedVersion): object {
+  return {
+    name: version,
+    served: true,
+    storage: version === VERSION,
+    ...(version !== VERSION && deprecation(kind, version)),
+    schema: { openAPIV3Schema: objectSchema(kind, version) },
+    subresources: { status: {} },
+    additionalPrinterColumns: KINDS[kind].printerColumns.map(printerColumn),
+  };
+}
+
+/** The API server sends the warning with each response in this version; kubectl prints it. */
+function deprecation(kind: CustomKind, version: ServedVersion): object {
+  const deprecationWarning = `${GROUP}/${version} ${kind} is deprecated: use ${GROUP}/${VERSION}, which has the same fields`;
+  return { deprecated: true, deprecationWarning };
 }
 
 function objectSchema(kind: CustomKind, version: ServedVersion): JsonSchema {

@@ -3,16 +3,13 @@ import { StringEnum } from './schema.ts';
 
 export const GROUP = 'olapwarden.io';
 /** The version in which olap-warden reads and writes resources, and in which the API server stores them. */
-export const VERSION = 'v1alpha1';
+export const VERSION = 'v1beta1';
 export const API_VERSION = `${GROUP}/${VERSION}`;
-/** All versions that are served. They have the same fields, so objects are converted by the name of the version alone. */
-export const SERVED_VERSIONS = ['v1alpha1', 'v1beta1'] as const;
+/** All versions that are served; all but `VERSION` are deprecated. They have the same fields, so objects are converted by the name of the version alone. */
+export const SERVED_VERSIONS = [VERSION, 'v1alpha1'] as const;
 export type ServedVersion = (typeof SERVED_VERSIONS)[number];
-/** Values of `apiVersion` that resources may have. */
+/** Values of `apiVersion` that resources may have; the first one is `API_VERSION`. */
 export const API_VERSIONS: readonly string[] = SERVED_VERSIONS.map((version) => `${GROUP}/${version}`);
-
-/** The version that the API server prefers, and kubectl uses when none is named: the most stable one. */
-export const PREFERRED_API_VERSION = `${GROUP}/v1beta1`;
 
 /** Annotations and labels that olap-warden reads or writes. */
 export const ANNOTATIONS = {

@@ -47,15 +47,9 @@ go_build() {
   esac
 }
 
-go_download() { # -json prints where the module is
-  program "$PWD/../module/config/crd/openreports.io_reports.yaml"
-  [ "$3" != -json ] || printf '{\n\t"Dir": "%s"\n}\n' "$PWD/../module"
-}
-
 case $name:$* in
   mvn:*) maven "$@" ;;
   go:build*) go_build "$@" ;;
-  go:mod*) go_download "$@" ;;
   javac:*) touch "$(after -d "$@")/Cluster.class" ;;
   node:*) touch "$2/segments" ;;
   apt-get:*download*) touch "${*: -1}_1_amd64.deb" ;;

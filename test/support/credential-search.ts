@@ -79,7 +79,7 @@ export async function searchFolder(folder: string): Promise<void> {
   }
 }
 
-const KINDS = ['olapwarden.io', 'events', 'configmaps', 'openreports.io', 'leases'];
+const KINDS = ['olapwarden.io', 'events', 'configmaps', 'leases'];
 const ETCD_TIMEOUT_MS = 5_000;
 
 /** Searches the objects of a cluster that the product writes, except Secrets, as etcd has them. A cluster that has ended is left out. */

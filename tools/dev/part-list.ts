@@ -31,7 +31,6 @@ export const PARTS: Readonly<Record<string, Part>> = {
   pinot: downloaded(3),
   'pinot-tools': downloaded(1, 'pinot'),
   sample: downloaded(1, 'pinot', 'pinot-tools'),
-  'open-reports': downloaded(1),
   prometheus: downloaded(1),
   alertmanager: downloaded(1),
   nginx: downloaded(1),

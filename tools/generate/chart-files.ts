@@ -13,7 +13,7 @@ export function generateChartCrds(): GeneratedFiles {
 }
 
 const CHART = 'charts/olap-warden';
-const SHARED = ['rbac', 'open-reports', 'admission'] as const;
+const SHARED = ['rbac', 'admission'] as const;
 
 /** Copies RBAC and admission manifests into the chart, which renames them by release. */
 export async function generateChartManifests(root: string): Promise<GeneratedFiles> {

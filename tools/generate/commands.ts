@@ -1,6 +1,5 @@
 import { CHECK_USAGE } from '../../src/commands/check.ts';
 import { USAGE } from '../../src/commands/help.ts';
-import { MIGRATION_USAGE } from '../../src/commands/migrate-storage.ts';
 import type { GeneratedFiles } from './generator.ts';
 
 const fenced = (text: string): string => `\`\`\`text\n${text.trimEnd()}\n\`\`\``;
@@ -19,12 +18,6 @@ The flags of \`standalone\`, \`gateway\` and \`operator\` are their settings: [c
 The checks and what to do about each: [health checks](checks/README.md). \`--config\` takes the fields of \`spec\` of a [ClusterHealthReport](resources/clusterhealthreport.md).
 
 ${fenced(CHECK_USAGE)}
-
-## migrate-storage
-
-When it is needed: [versions and upgrades](versions.md#move-the-storage-version).
-
-${fenced(MIGRATION_USAGE)}
 `;
   return new Map([['docs/commands.md', page]]);
 }

@@ -89,7 +89,6 @@ export const COMBINATIONS: readonly Combination[] = [
       serviceAccount: { annotations: { 'eks.amazonaws.com/role-arn': 'arn:aws:iam::1:role/x' } },
     },
   },
-  { name: 'Reports of openreports.io', values: { health: { openReports: { enabled: true } } } },
   {
     name: 'results in files on volumes, with rights by hand',
     values: {

@@ -190,7 +190,6 @@ readinessProbe: {httpGet: {path: /readyz, port: metrics}, periodSeconds: 2, time
 {{- if .Values.engine.credentialSecret }}{{ $_ := set $settings "engine-credential-file" "/var/run/secrets/olap-warden/engine/authorization" }}{{ end -}}
 {{- with .Values.firstAdministrator }}{{ if .name }}{{ $_ := set $settings "admin-subject" (list (printf "%s:%s" .type .name)) }}{{ end }}{{ end -}}
 {{- if not .Values.rbac.tokenReview }}{{ $_ := set $settings "kubernetes-tokens" false }}{{ end -}}
-{{- if .Values.health.openReports.enabled }}{{ $_ := set $settings "health-open-reports" true }}{{ end -}}
 {{- if .Values.gateway.tls.secretName -}}
 {{- $_ := set $settings "tls-cert-file" "/var/run/secrets/olap-warden/tls/tls.crt" -}}
 {{- $_ := set $settings "tls-key-file" "/var/run/secrets/olap-warden/tls/tls.key" -}}

@@ -7,14 +7,12 @@ import { parseThresholds, type ConfiguredSettings, type ThresholdOverrides } fro
 import { observeExpiries, type Expiring } from '../../operator/expiry-metrics.ts';
 import { createHealthLoop } from '../../operator/health-loop.ts';
 import { HealthWebhook } from '../../operator/health-webhook.ts';
-import { OpenReportWriter } from '../../operator/open-report-writer.ts';
 import { activeReports } from '../../operator/health-reports.ts';
 import { prometheusMetrics } from '../../operator/metrics.ts';
 import { sessionKeyTask } from '../../operator/session-key.ts';
 import { loopTask, startOperator, type LeaderTask, type Operator } from '../../operator/operator.ts';
 import { credentialFromFile } from '../../pinot/credential.ts';
 import { systemClock } from '../../platform/clock.ts';
-import { kubernetesOpenReports } from '../../kubernetes/open-reports.ts';
 import type { KubernetesTransport } from '../../kubernetes/transport.ts';
 import type { Mute } from '../../resources/health-mute.ts';
 import type { ClusterHealthReport } from '../../resources/kinds.ts';
@@ -53,7 +51,6 @@ export function startControllers(boot: Boot, parts: ControllerParts): Operator {
     tasks: [
       healthTask({ engine, log, metrics, configured: () => configuredOf(boot.live.get()) }),
       ...healthWebhook(boot, metrics),
-      ...openReports(boot, transport),
       ...(transport ? [sessionKeyTask({ name: settings['session-key-secret'], clock: systemClock, log })] : []),
       administratorsTask(settings['admin-subject'].map(parseSubject), log),
       ...tasks,
@@ -130,13 +127,6 @@ function healthWebhook({ settings, log }: Boot, metrics: HealthMetrics): LeaderT
   const options = { url: new URL(url), cluster: settings.cluster, clock: systemClock, log, metrics };
   const authorization = async () => credential?.current();
   return [loopTask('health-webhook', ({ store }) => new HealthWebhook({ ...options, authorization, store }))];
-}
-
-/** Writes health reports as Reports of openreports.io, on the leader. */
-function openReports({ settings, log }: Boot, transport: KubernetesTransport | undefined): LeaderTask[] {
-  if (!settings['health-open-reports'] || transport === undefined) return [];
-  const options = { openReports: kubernetesOpenReports(transport), clock: systemClock, log };
-  return [loopTask('open-reports', ({ store, isLeader }) => new OpenReportWriter({ ...options, store, isLeader }))];
 }
 
 function expiredMute({ id, check = '*', entity, reason, author }: Mute, findingCount: number): string {

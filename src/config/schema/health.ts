@@ -22,9 +22,4 @@ export const HEALTH_SETTINGS = {
       'Whether `health-webhook-url` may be an `http` URL. The alerts and the credential are sent in clear text.',
     default: false,
   }),
-  'health-open-reports': flag({
-    description:
-      'Whether the operator writes each health report as a `Report` of openreports.io too, if that API is installed. It needs further [rights](operations.md#reports-of-openreportsio). Without effect in standalone.',
-    default: false,
-  }),
 };

@@ -4,9 +4,14 @@ import { API_VERSION, API_VERSIONS, type ObjectMeta } from '../../resources/meta
 
 export const MANIFEST_EXTENSIONS = ['.yaml', '.yml', '.json'] as const;
 
-/** Values of `apiVersion` that files of a kind may have; new files have the first one. */
-function apiVersionsOf(kind: ResourceKind): readonly [string, ...string[]] {
-  return kind === 'Secret' ? ['v1'] : [API_VERSION, ...API_VERSIONS.filter((version) => version !== API_VERSION)];
+/** The `apiVersion` of new files of a kind. */
+function apiVersionOf(kind: ResourceKind): string {
+  return kind === 'Secret' ? 'v1' : API_VERSION;
+}
+
+/** Values of `apiVersion` that files of a kind may have. */
+function apiVersionsOf(kind: ResourceKind): readonly string[] {
+  return kind === 'Secret' ? ['v1'] : API_VERSIONS;
 }
 
 function isApiVersion(kind: ResourceKind, value: unknown): boolean {
@@ -32,7 +37,7 @@ export function desiredOf<K extends ResourceKind>(object: ResourceByKind[K]): Re
   const metadata = withoutEmpty({ name, namespace, labels, annotations, finalizers, ownerReferences });
   const written = without({ ...object }, ['status']);
   // The version that the user chose stays.
-  const apiVersion = isApiVersion(object.kind, object.apiVersion) ? object.apiVersion : apiVersionsOf(object.kind)[0];
+  const apiVersion = isApiVersion(object.kind, object.apiVersion) ? object.apiVersion : apiVersionOf(object.kind);
   return { ...written, apiVersion, metadata } as unknown as ResourceByKind[K];
 }
 
@@ -49,7 +54,7 @@ export function printManifest(object: ResourceByKind[ResourceKind]): string {
 export function parseManifest(kind: ResourceKind, text: string): unknown {
   const value = parseOneDocument(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new Error(`not an object: the file must begin with \`apiVersion: ${apiVersionsOf(kind)[0]}\``);
+    throw new Error(`not an object: the file must begin with \`apiVersion: ${apiVersionOf(kind)}\``);
   const { apiVersion, kind: found, metadata } = value as { apiVersion?: unknown; kind?: unknown; metadata?: unknown };
   if (!isApiVersion(kind, apiVersion)) {
     const valid = apiVersionsOf(kind).map((version) => `\`${version}\``);

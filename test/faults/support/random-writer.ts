@@ -110,7 +110,7 @@ export class RandomWriter {
     const name = `p-${this.#id}-0`;
     const written = statements(this.#random);
     const body = {
-      apiVersion: 'olapwarden.io/v1alpha1',
+      apiVersion: 'olapwarden.io/v1beta1',
       kind: 'Policy',
       metadata: { name },
       spec: { statements: written },

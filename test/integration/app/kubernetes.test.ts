@@ -83,7 +83,7 @@ describe('operator and gateway as two processes, each with its rights of the man
   });
 
   it('show a Role created by kubectl, with the status of the operator', async () => {
-    const manifest = `apiVersion: olapwarden.io/v1alpha1\nkind: Role\nmetadata: {name: by-kubectl}\nspec: {description: from git}\n`;
+    const manifest = `apiVersion: olapwarden.io/v1beta1\nkind: Role\nmetadata: {name: by-kubectl}\nspec: {description: from git}\n`;
     await api.mustKubectl(['-n', NAMESPACE, 'apply', '-f', '-'], { input: manifest });
     await expect
       .poll(async () => (await get('roles', 'by-kubectl')).status, SLOW)

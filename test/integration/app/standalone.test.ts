@@ -81,7 +81,7 @@ describe('standalone', () => {
       createdBy: 'srn2:user#admin@localhost',
     });
     expect(await readFile(join(service.dataDir, 'roles/analysts.yaml'), 'utf8')).toContain('who looks');
-    const manifest = 'apiVersion: olapwarden.io/v1alpha1\nkind: Role\nmetadata: {name: by-hand}\nspec: {}\n';
+    const manifest = 'apiVersion: olapwarden.io/v1beta1\nkind: Role\nmetadata: {name: by-hand}\nspec: {}\n';
     await writeFile(join(service.dataDir, 'roles/by-hand.yaml'), manifest);
     await expect.poll(async () => (await service.call('GET', `${ROLES}/srn2:role%23by-hand`)).status).toBe(200);
   });

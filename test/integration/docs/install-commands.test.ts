@@ -36,7 +36,6 @@ describe('the commands of installation', () => {
       programs: {
         helm: `exec '${helm}' "$@"`,
         kubectl: `exec '${join(api.description.binaries, 'kubectl')}' "$@"`,
-        'olap-warden': `exec '${process.execPath}' '${join(ROOT, 'bin/olap-warden.js')}' "$@"`,
       },
     });
     // The command of the page names the file where kubectl has it.
@@ -126,10 +125,6 @@ describe('the commands of installation', () => {
     expect(await paste('README.md', 3)).toContain('analysts');
     expect(await releases()).toEqual(['olap/olap-warden']);
     expect(await definitions()).toBe(5);
-  });
-
-  it('move the storage version', async () => {
-    await paste('docs/versions.md');
   });
 
   it('bind users to the ClusterRoles', async () => {

@@ -80,7 +80,7 @@ async function open(tuning: Partial<ReflectorTuning> = {}): Promise<void> {
 
 async function createRoles(count: number): Promise<void> {
   const names = Array.from({ length: count }, (_, i) => `r${String(i).padStart(4, '0')}`);
-  const path = `/apis/olapwarden.io/v1alpha1/namespaces/${namespace}/roles`;
+  const path = `/apis/olapwarden.io/v1beta1/namespaces/${namespace}/roles`;
   for (let start = 0; start < count; start += 100)
     await Promise.all(
       names.slice(start, start + 100).map(async (name) => transport.request('POST', path, { body: role(name) })),

@@ -8,7 +8,7 @@ import { rawRequests, type RawAnswer, type RawRequests } from '../../support/kub
 
 // Attempts of somebody who may write every kind, also its status, but has none of the verbs bind, assign and escalate.
 const NAMESPACE = 'olap';
-const BASE = `/apis/olapwarden.io/v1alpha1/namespaces/${NAMESPACE}`;
+const BASE = `/apis/olapwarden.io/v1beta1/namespaces/${NAMESPACE}`;
 const MERGE = 'application/merge-patch+json';
 const JSON_PATCH = 'application/json-patch+json';
 const APPLY = 'application/apply-patch+yaml';

@@ -13,7 +13,7 @@ import { until } from '../../support/until.ts';
 // How Argo CD and Flux delete a set that left the repository, with the protection of resources in use and of the last administrator.
 const MANIFESTS = join(import.meta.dirname, '../../../manifests');
 const NAMESPACE = 'olap';
-const BASE = `/apis/olapwarden.io/v1alpha1/namespaces/${NAMESPACE}`;
+const BASE = `/apis/olapwarden.io/v1beta1/namespaces/${NAMESPACE}`;
 
 interface Manifest {
   readonly kind: CustomKind;

@@ -43,7 +43,7 @@ beforeAll(async () => {
   [admin, operator] = [rawRequests(api.kubeconfigPath, NAMESPACE), rawRequests(kubeconfig, NAMESPACE)];
   const stored = secret('pinot-admin', { data: { password: VALUE } });
   expect(await admin.send('POST', SECRETS, stored)).toMatchObject({ ok: true });
-  const tokens = `/apis/olapwarden.io/v1alpha1/namespaces/${NAMESPACE}/servicetokens`;
+  const tokens = `/apis/olapwarden.io/v1beta1/namespaces/${NAMESPACE}/servicetokens`;
   const created = await admin.send('POST', tokens, serviceToken('owned', { secretName: 'owned-token' }));
   const marks = { rotateAt: undefined, rotatedAt: undefined };
   const own = buildTokenSecret(created.body as ServiceToken, 'owned-token', KEYS, marks);

@@ -39,7 +39,7 @@ beforeAll(async () => {
   await input('create', serviceToken('owned', { secretName: 'owned-token' }));
   await input('create', serviceToken('from-rest'));
   owned = JSON.parse(
-    await asAdmin('get', 'servicetokens.v1alpha1.olapwarden.io', 'owned', '-o', 'json'),
+    await asAdmin('get', 'servicetokens.v1beta1.olapwarden.io', 'owned', '-o', 'json'),
   ) as ServiceToken;
   await input('create', buildTokenSecret(owned, 'owned-token', KEYS, { rotateAt: undefined, rotatedAt: undefined }));
   // The API server applies admission policies shortly after they are stored.
@@ -75,12 +75,12 @@ function send(account: (typeof ACCOUNTS)[number], verb: 'create' | 'replace', pa
 }
 
 const SECRETS = `/api/v1/namespaces/${namespace}/secrets`;
-const TOKENS = `/apis/olapwarden.io/v1alpha1/namespaces/${namespace}/servicetokens`;
+const TOKENS = `/apis/olapwarden.io/v1beta1/namespaces/${namespace}/servicetokens`;
 
 /** Replaces the status of a ServiceToken by its current version. */
 async function status(account: (typeof ACCOUNTS)[number], name: string, fields: object): Promise<CommandResult> {
   const current = JSON.parse(
-    await asAdmin('get', 'servicetokens.v1alpha1.olapwarden.io', name, '-o', 'json'),
+    await asAdmin('get', 'servicetokens.v1beta1.olapwarden.io', name, '-o', 'json'),
   ) as ServiceToken;
   return send(account, 'replace', `${TOKENS}/${name}/status`, { ...current, status: { ...current.status, ...fields } });
 }
@@ -217,7 +217,7 @@ describe('the token of the gateway', () => {
 
 describe('the token of the sidecar', () => {
   it('changes no resource', async () => {
-    const path = `/apis/olapwarden.io/v1alpha1/namespaces/${namespace}/roles`;
+    const path = `/apis/olapwarden.io/v1beta1/namespaces/${namespace}/roles`;
     expect((await send('sidecar', 'create', path, role('mine'))).stderr).toContain('forbidden');
     expect((await status('sidecar', 'owned', { secretHash: HASH })).stderr).toContain('forbidden');
   });

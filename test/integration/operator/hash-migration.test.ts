@@ -6,6 +6,7 @@ import { hashesOf, hashSecretKey } from '../../../src/access/service-token.ts';
 import { buildTokenSecret, readTokenSecret } from '../../../src/operator/token-secret.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import type { Secret, ServiceToken } from '../../../src/resources/kinds.ts';
+import { API_VERSION } from '../../../src/resources/meta.ts';
 import { legacyHashSecret, roleAssignment, serviceToken, withMeta } from '../../builders/resources.ts';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
 import { applyManifests } from '../../support/kubernetes/manifests.ts';
@@ -53,8 +54,10 @@ async function kubectl(...args: string[]): Promise<string> {
   return (await api.mustKubectl(['-n', namespace, ...args])).stdout;
 }
 
+/** Creates an object as version 0.1 did, also with its owner in the version of the API that 0.1 had. */
 async function create(object: object): Promise<void> {
-  await api.mustKubectl(['-n', namespace, 'create', '-f', '-'], { input: JSON.stringify(object) });
+  const input = JSON.stringify(object).replaceAll(API_VERSION, 'olapwarden.io/v1alpha1');
+  await api.mustKubectl(['-n', namespace, 'create', '-f', '-'], { input });
 }
 
 async function token(name: string): Promise<ServiceToken> {

@@ -4,6 +4,7 @@ const REST = 'test/integration/docs/rest-commands.test.ts';
 const INSTALL = 'test/integration/docs/install-commands.test.ts';
 const EXAMPLES = 'test/integration/results/examples.test.ts';
 const BACKUP = 'test/integration/manifests/backup.test.ts';
+const UPGRADE = 'test/integration/crds/upgrade.test.ts';
 const DRY = 'test/unit/docs/commands.test.ts';
 
 /**
@@ -28,7 +29,7 @@ export const RUNNERS: Readonly<Record<string, readonly string[]>> = {
   'docs/resources/role.md': [REST],
   'docs/resources/roleassignment.md': [REST],
   'docs/resources/servicetoken.md': [REST],
-  'docs/versions.md': [INSTALL],
+  'docs/versions.md': [UPGRADE, UPGRADE],
 };
 
 /** The shell blocks of the pages, by page. */

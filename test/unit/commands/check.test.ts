@@ -181,7 +181,7 @@ describe('olap-warden check', () => {
     });
 
     it('takes a whole resource', async () => {
-      const head = 'apiVersion: olapwarden.io/v1alpha1\nkind: ClusterHealthReport\nmetadata: {name: cluster}\n';
+      const head = 'apiVersion: olapwarden.io/v1beta1\nkind: ClusterHealthReport\nmetadata: {name: cluster}\n';
       const file = await config(`${head}spec: {thresholds: {REPLICATION_CHECK: {minReplication: 2}}}\n`);
       expect(await run([...file, ...failing])).toBe(0);
     });

@@ -29,8 +29,7 @@ describe('the command line', () => {
   it('prints the help', async () => {
     const { code, out } = await call('--help');
     expect(code).toBe(0);
-    for (const command of ['standalone', 'gateway', 'operator', 'check', 'migrate-storage'])
-      expect(out).toContain(`  ${command}`);
+    for (const command of ['standalone', 'gateway', 'operator', 'check']) expect(out).toContain(`  ${command}`);
     expect((await call()).code).toBe(2);
     const help = await call('gateway', '--help');
     expect(help.out).toContain('--kubernetes-audiences');
@@ -43,10 +42,7 @@ describe('the command line', () => {
 
   it.each([
     [['standalon'], 'unknown command `standalon`; did you mean `standalone`?\n'],
-    [
-      ['frobnicate'],
-      'unknown command `frobnicate`; the commands are standalone, gateway, operator, check, migrate-storage\n',
-    ],
+    [['frobnicate'], 'unknown command `frobnicate`; the commands are standalone, gateway, operator, check\n'],
     [['standalone', '--prt', '1'], 'unknown flag `--prt`; did you mean `--port`?\n'],
     [
       ['operator', '--port', 'x', '--log-level', 'loud'],

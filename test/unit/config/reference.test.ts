@@ -13,5 +13,4 @@ it('has no signs of Markdown', () => {
   const help = flagsHelp();
   expect(help).not.toMatch(/`|\]\(/);
   expect(help).toContain('See docs/rbac.md.');
-  expect(help).toContain('rights (docs/operations.md)');
 });

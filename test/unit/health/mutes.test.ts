@@ -192,7 +192,7 @@ describe('mutes', () => {
     const status = after(results, mutes, undefined, 200);
     expect(Buffer.byteLength(JSON.stringify(status))).toBeLessThan(MAX_STATUS_BYTES);
     const object = {
-      apiVersion: 'olapwarden.io/v1alpha1',
+      apiVersion: 'olapwarden.io/v1beta1',
       kind: 'ClusterHealthReport',
       metadata: { name: 'x' },
       spec: { mutes },

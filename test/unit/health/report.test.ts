@@ -182,7 +182,7 @@ describe('the status of a report', () => {
       built.checks?.every(({ findings, findingCount }) => (findings?.length ?? 0) >= 1 && findingCount === 100_000),
     ).toBe(true);
     const report = {
-      apiVersion: 'olapwarden.io/v1alpha1',
+      apiVersion: 'olapwarden.io/v1beta1',
       kind: 'ClusterHealthReport',
       metadata: { name: 'cluster' },
       spec: {},

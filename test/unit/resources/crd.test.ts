@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { customResourceDefinition } from '../../../src/resources/crd.ts';
 import type { JsonSchema } from '../../../src/resources/json-schema.ts';
-import { API_VERSION, GROUP, SERVED_VERSIONS, VERSION } from '../../../src/resources/meta.ts';
+import { API_VERSION, GROUP } from '../../../src/resources/meta.ts';
 import { CUSTOM_KINDS, type CustomKind } from '../../../src/resources/kinds.ts';
 
 interface Version {
@@ -32,16 +32,27 @@ function parts(kind: CustomKind): [string, JsonSchema][] {
 const NOT_STRUCTURAL = ['anyOf', 'oneOf', 'allOf', 'const', '$id', '$ref', 'uniqueItems', 'patternProperties'];
 
 describe.each(CUSTOM_KINDS)('the CRD of %s', (kind) => {
-  it.each([undefined, ...SERVED_VERSIONS])('serves the same schema in all versions, stored in %s', (storage) => {
-    const { spec } = customResourceDefinition(kind, storage) as unknown as {
-      spec: { conversion: object; versions: (Version & { name: string; served: boolean; storage: boolean })[] };
-    };
+  it('serves the same schema in all versions, of which one is stored and the others are deprecated', () => {
+    interface Served extends Version {
+      readonly name: string;
+      readonly storage: boolean;
+      readonly deprecated?: boolean;
+      readonly deprecationWarning?: string;
+    }
+    const { spec } = customResourceDefinition(kind) as unknown as { spec: { conversion: object; versions: Served[] } };
     // The API server converts objects by the name of the version alone.
     expect(spec.conversion).toEqual({ strategy: 'None' });
-    expect(spec.versions.map(({ name }) => name)).toEqual([...SERVED_VERSIONS]);
-    expect(spec.versions.filter((version) => version.storage).map(({ name }) => name)).toEqual([storage ?? VERSION]);
-    const inFirst = ({ name, storage: _storage, ...rest }: (typeof spec.versions)[number]): unknown =>
-      JSON.parse(JSON.stringify(rest).replaceAll(`${GROUP}/${name}`, API_VERSION));
+    expect(spec.versions.map(({ name, storage, deprecated }) => [name, storage, deprecated])).toEqual([
+      ['v1beta1', true, undefined],
+      ['v1alpha1', false, true],
+    ]);
+    expect(spec.versions[1]?.deprecationWarning).toBe(
+      `olapwarden.io/v1alpha1 ${kind} is deprecated: use olapwarden.io/v1beta1, which has the same fields`,
+    );
+    const inFirst = ({ name, schema, subresources, additionalPrinterColumns }: Served): unknown =>
+      JSON.parse(
+        JSON.stringify({ schema, subresources, additionalPrinterColumns }).replaceAll(`${GROUP}/${name}`, API_VERSION),
+      );
     for (const version of spec.versions) expect(inFirst(version)).toEqual(inFirst(spec.versions[0]!));
   });
 

@@ -99,7 +99,7 @@ describe('the message of an invalid object', () => {
       { ...role('r'), metadata: {} },
     ],
     [
-      'apiVersion: `olapwarden.io/v1` is not one of olapwarden.io/v1alpha1',
+      'apiVersion: `olapwarden.io/v1` is not one of olapwarden.io/v1beta1',
       'Role',
       { ...role('r'), apiVersion: 'olapwarden.io/v1' },
     ],

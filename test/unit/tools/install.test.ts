@@ -18,7 +18,6 @@ const BUILT_WITH: Readonly<Record<string, string>> = {
       (part) => [part, 'go'],
     ),
   ),
-  'open-reports': 'go',
   'pinot-tools': 'javac',
   sample: 'node',
 };

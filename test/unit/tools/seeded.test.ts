@@ -14,7 +14,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'test/faults/history.integration.test.ts': EXPLORES,
   'test/fuzz/access/main.ts': EXPLORES,
   'test/fuzz/http/main.ts': EXPLORES,
-  'test/integration/crds/storage-migration.test.ts': UNIQUE,
+  'test/integration/crds/upgrade.test.ts': UNIQUE,
   'test/integration/results/deleted-results.test.ts': UNIQUE,
   'test/integration/results/full-disk-program.ts': UNIQUE,
   'test/integration/results/kill-bucket-program.ts': UNIQUE,

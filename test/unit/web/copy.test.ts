@@ -66,7 +66,7 @@ const POLICY = {
 
 describe('a manifest', () => {
   it('has what kubectl apply needs', () => {
-    const head = { apiVersion: 'olapwarden.io/v1alpha1' };
+    const head = { apiVersion: 'olapwarden.io/v1beta1' };
     expect(policyManifest(POLICY)).toEqual({
       ...head,
       kind: 'Policy',

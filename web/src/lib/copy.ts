@@ -38,7 +38,7 @@ export interface Manifest {
 }
 
 function manifest(kind: string, name: string, spec: object): Manifest {
-  return { apiVersion: 'olapwarden.io/v1alpha1', kind, metadata: { name }, spec };
+  return { apiVersion: 'olapwarden.io/v1beta1', kind, metadata: { name }, spec };
 }
 
 /** Manifests as one YAML file. Texts are quoted where YAML 1.1, which kubectl reads, would have another type: `no`, `1:30`. */

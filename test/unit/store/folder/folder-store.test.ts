@@ -48,7 +48,7 @@ const path = (...parts: string[]) => join(directory, ...parts);
 const brief = () =>
   events.map(({ type, object }) => `${type} ${object.metadata.name}`).filter((text) => !text.includes(MARKER));
 const manifest = (name: string, policies: string[] = []) =>
-  `# written by a person\napiVersion: olapwarden.io/v1alpha1\nkind: Role\nmetadata:\n  name: ${name}\nspec:\n  policies: [${policies.join(', ')}]\n`;
+  `# written by a person\napiVersion: olapwarden.io/v1beta1\nkind: Role\nmetadata:\n  name: ${name}\nspec:\n  policies: [${policies.join(', ')}]\n`;
 const policiesOf = (name: string) => store.get('Role', name)?.spec.policies;
 
 /** Runs the due scan. Writes wait for it, also this one, which fails. */
@@ -80,7 +80,7 @@ describe('files of the store', () => {
     await store.updateStatus('Role', { ...created, status: { srn: 'srn2:role#analysts' } });
     const text = await readFile(path('roles', 'analysts.yaml'), 'utf8');
     expect(parse(text)).toEqual({
-      apiVersion: 'olapwarden.io/v1alpha1',
+      apiVersion: 'olapwarden.io/v1beta1',
       kind: 'Role',
       metadata: { name: 'analysts' },
       spec: { description: 'yes', policies: ['read-all', '1.0'] },
@@ -88,12 +88,12 @@ describe('files of the store', () => {
   });
 
   test('a manifest keeps the version of the API that it has', async () => {
-    await writeFile(path('roles', 'a.yaml'), manifest('a').replace('v1alpha1', 'v1beta1'));
+    await writeFile(path('roles', 'a.yaml'), manifest('a').replace('v1beta1', 'v1alpha1'));
     await scanUntil('a', () => store.get('Role', 'a') !== undefined);
     const found = store.get('Role', 'a')!;
     await store.update('Role', { ...found, spec: { policies: ['p'] } });
     expect(parse(await readFile(path('roles', 'a.yaml'), 'utf8'))).toMatchObject({
-      apiVersion: 'olapwarden.io/v1beta1',
+      apiVersion: 'olapwarden.io/v1alpha1',
       spec: { policies: ['p'] },
     });
   });
@@ -274,7 +274,7 @@ describe('changes by hand', () => {
   test.each([
     ['not YAML', 'a: [', /^roles\/x.yaml: invalid YAML at line 1/],
     ['empty', '', /^roles\/x.yaml: the file is empty/],
-    ['a list', '- a\n', /not an object: the file must begin with `apiVersion: olapwarden.io\/v1alpha1`/],
+    ['a list', '- a\n', /not an object: the file must begin with `apiVersion: olapwarden.io\/v1beta1`/],
     [
       'of another kind',
       manifest('x').replace('Role', 'Policy'),
@@ -282,8 +282,8 @@ describe('changes by hand', () => {
     ],
     [
       'of another version',
-      manifest('x').replace('v1alpha1', 'v7'),
-      /invalid `apiVersion` `olapwarden.io\/v7`: it must be `olapwarden.io\/v1alpha1` or `olapwarden.io\/v1beta1`/,
+      manifest('x').replace('v1beta1', 'v7'),
+      /invalid `apiVersion` `olapwarden.io\/v7`: it must be `olapwarden.io\/v1beta1` or `olapwarden.io\/v1alpha1`/,
     ],
     ['without a name', manifest('x').replace('name: x', 'labels: {}'), /missing `metadata.name`/],
     ['with a name that cannot be', manifest('../../etc'), /metadata.name/],

@@ -1,5 +1,0 @@
-module olap-warden.io/tools/open-reports
-
-go 1.26.0
-
-require github.com/openreports/reports-api v0.2.1
