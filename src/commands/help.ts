@@ -3,6 +3,9 @@ import { flagsHelp } from '../config/reference.ts';
 export const COMMANDS = ['standalone', 'gateway', 'operator', 'check'] as const;
 export type CommandName = (typeof COMMANDS)[number];
 
+/** Commands that serve until a termination signal. */
+export const SERVICES: ReadonlySet<string> = new Set<CommandName>(['standalone', 'gateway', 'operator']);
+
 export const USAGE = `Access control, cluster health and paginated queries for Apache Pinot.
 
 Usage: olap-warden <command> [flags]

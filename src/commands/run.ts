@@ -11,7 +11,7 @@ import type { CheckContext } from '../app/check.ts';
 import { EXIT, type CommandContext } from '../app/context.ts';
 import { startService, type ServiceDefinition } from '../app/service.ts';
 import { VERSION } from '../app/version.ts';
-import { COMMANDS, serviceHelp, USAGE, type CommandName } from './help.ts';
+import { COMMANDS, SERVICES, serviceHelp, USAGE, type CommandName } from './help.ts';
 
 const DEFAULT_WIDTH = 100;
 
@@ -24,9 +24,6 @@ const LOAD: Readonly<Record<CommandName, () => Promise<Command>>> = {
   operator: async () => serviceCommand((await import('../app/operator.ts')).operator),
   check: async () => interruptible((await import('./check.ts')).runCheck),
 };
-
-/** Commands that are no services, and parse all of their arguments. */
-const WITH_OWN_HELP: ReadonlySet<CommandName> = new Set(['check']);
 
 /**
  * Runs the command line.
@@ -52,7 +49,8 @@ export async function run(args: readonly string[], context: Omit<CommandContext,
     );
     return EXIT.usage;
   }
-  if (!WITH_OWN_HELP.has(command) && questions(rest).help) {
+  // The others parse all of their arguments.
+  if (SERVICES.has(command) && questions(rest).help) {
     context.stdout(serviceHelp(command));
     return EXIT.ok;
   }

@@ -35,6 +35,8 @@ export function settingsProblems(settings: Settings): string[] {
     problems.push(
       'missing `oidc-audiences`: it is required with `oidc-issuer`; set the audience of tokens for this gateway',
     );
+  if (settings['audit-required'] && settings['audit-file'] === undefined)
+    problems.push('missing `audit-file`: it is required with `audit-required`');
   if (settings['oidc-client-id'] !== undefined && settings['oidc-issuer'] === undefined)
     problems.push('missing `oidc-issuer`: it is required with `oidc-client-id`');
   if (settings['recover-admin'] && settings['token-file'] !== undefined)

@@ -33,18 +33,20 @@ export interface EndSignals {
   release(): void;
 }
 
-const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+/** With their usual exit codes, 128 + number of the signal. */
+const EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+const SIGNALS = Object.keys(EXIT_CODES) as (keyof typeof EXIT_CODES)[];
 
 /**
- * Listens for SIGINT and SIGTERM. The first one starts a graceful shutdown; a second one exits at once with the usual code, 128 + signal number.
+ * Listens for SIGINT, SIGTERM, and SIGHUP of a terminal that was closed. The first one starts a graceful shutdown; a second one exits at once
+ * with its usual code.
  * @param exit exits the process
  */
 export function endSignals(target: NodeJS.EventEmitter, exit: (code: number) => void): EndSignals {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
   let received = false;
-  const codes: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143 };
-  const onSignal = (name: NodeJS.Signals): void => {
-    if (received) exit(codes[name] ?? 1);
+  const onSignal = (name: keyof typeof EXIT_CODES): void => {
+    if (received) exit(EXIT_CODES[name]);
     received = true;
     resolve(name);
   };

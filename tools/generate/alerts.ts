@@ -257,6 +257,42 @@ const operationAlerts = [
     },
   },
   {
+    alert: 'OlapWardenLogLinesDropped',
+    expr: 'increase(olap_warden_log_dropped_total[15m]) > 0',
+    for: '1m',
+    labels: { severity: 'warning', category: 'operations' },
+    annotations: {
+      summary: 'A process of olap-warden drops log lines',
+      description:
+        'Its standard output cannot be written, for example because the disk is full or the reader of a pipe stands still. The process serves as before, and writes the number of missing lines when there is room again.',
+      runbook_url: operationsRunbook('log-lines-are-dropped'),
+    },
+  },
+  {
+    alert: 'OlapWardenAuditFailures',
+    expr: 'increase(olap_warden_audit_failures_total[15m]) > 0',
+    for: '1m',
+    labels: { severity: 'warning', category: 'operations' },
+    annotations: {
+      summary: 'A gateway of olap-warden cannot write its audit file',
+      description:
+        'Records of changes and denied calls wait in its memory, and are in its log. With `audit-required` it refuses changes. Check the disk of the audit file and the rights on its folder.',
+      runbook_url: operationsRunbook('the-audit-file-cannot-be-written'),
+    },
+  },
+  {
+    alert: 'OlapWardenOidcKeysStale',
+    expr: 'olap_warden_oidc_keys_stale == 1',
+    for: '5m',
+    labels: { severity: 'warning', category: 'operations' },
+    annotations: {
+      summary: 'A gateway of olap-warden cannot read the keys of the OIDC issuer',
+      description:
+        'Tokens with known keys are accepted for the time of `oidc-keys-max-stale`. Tokens with new keys get 503, and a key that the issuer has withdrawn is accepted meanwhile. Check the identity provider and the way to it.',
+      runbook_url: operationsRunbook('the-keys-of-the-oidc-issuer-are-stale'),
+    },
+  },
+  {
     alert: 'OlapWardenMetricsAbsent',
     // Without metrics no other alert fires.
     expr: 'absent(olap_warden_info)',

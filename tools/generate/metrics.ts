@@ -8,13 +8,16 @@ import {
   observeRequests,
   observeStore,
 } from '../../src/api/server/metrics.ts';
+import { countAuditFailures } from '../../src/app/parts/audit.ts';
 import { DEFINITIONS_METRIC } from '../../src/app/parts/definitions.ts';
+import { observeIssuerKeys } from '../../src/app/parts/oidc.ts';
 import { healthMetrics } from '../../src/health/metrics.ts';
 import { observeExpiries } from '../../src/operator/expiry-metrics.ts';
 import { prometheusMetrics } from '../../src/operator/metrics.ts';
 import { resultCleanerMetrics } from '../../src/operator/result-cleaner.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { observeUpstreams } from '../../src/platform/upstream-metrics.ts';
+import { countDroppedLines } from '../../src/platform/log-output.ts';
 import { countUnhandledErrors } from '../../src/platform/process-errors.ts';
 import { observeSpace, prometheusQueryMetrics } from '../../src/results/metrics.ts';
 import type { GeneratedFiles } from './generator.ts';
@@ -47,6 +50,7 @@ const CHAPTERS: readonly Chapter[] = [
       observeRejectedConfig(registry, NO_CALL);
       countReloads(registry);
       countUnhandledErrors(registry);
+      countDroppedLines(registry);
       observeStore(registry, NO_CALL);
     },
   },
@@ -61,6 +65,8 @@ const CHAPTERS: readonly Chapter[] = [
     register: (registry) => {
       observeRequests(registry);
       new LimitMetrics(registry).watch();
+      observeIssuerKeys(registry, NO_CALL);
+      countAuditFailures(registry);
       countDecisions(registry, { isAllowed: NO_CALL, wouldAllow: NO_CALL, decide: NO_CALL, isActive: NO_CALL });
     },
   },

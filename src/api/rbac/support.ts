@@ -57,6 +57,7 @@ export function requireSameSrn(kind: 'role' | 'policy', name: string, sent: stri
 /**
  * Authorizes and runs a write, and records its outcome. Denials by the manager itself, such as an attempt to grant more than the caller has, are
  * outcomes, too.
+ * @throws {HttpError} 503 where records are required and cannot be written
  * @param called the call, if its route alone does not identify the change
  */
 export async function write<T>(
@@ -68,6 +69,7 @@ export async function write<T>(
 ): Promise<T> {
   requireAllowed(request, action, resource);
   const { authorizer, audit } = request.server;
+  audit.requireWritable();
   const decision = authorizer.decide(request.principal, action, resource);
   const changes: Change[] = [];
   const record = (outcome: Pick<WriteOutcome, 'status' | 'message'>): void =>

@@ -11,7 +11,7 @@ import type { AuditLog } from './logs/audit.ts';
 import { addRequired, dropWrite } from './pending-writes.ts';
 
 /** Writes the records of the audit log. */
-export type Audit = Pick<AuditLog, 'denied' | 'written'>;
+export type Audit = Pick<AuditLog, 'denied' | 'requireWritable' | 'written'>;
 
 /** The parts of a request that authentication, limits, authorization and audit use. Fastify requests and data plane exchanges implement it. */
 export interface RequestContext {

@@ -52,11 +52,13 @@ const pending = new WeakMap<RequestContext, PendingWrite>();
 
 /**
  * Adds an allowed action to the write of this request. Its record is written when the response closes.
- * @throws {HttpError} 499 where the client has disconnected already: the write would have no record
+ * @throws {HttpError} 499 where the client has disconnected already, 503 where records are required and cannot be written: the write would
+ *   have no record
  */
 export function addRequired(request: RequestContext, required: Required): void {
   let write = pending.get(request);
   if (write === undefined) {
+    request.server.audit.requireWritable();
     write = { required: new Map(), count: 0, forwardedAs: undefined, denied: false };
     if (!request.onAnswered((status) => record(request, status))) {
       throw new HttpError(CLIENT_CLOSED, 'the client disconnected before the request was authorized');

@@ -9,7 +9,8 @@ import { Closers } from '../../platform/lifecycle.ts';
 import { countReloads, createRegistry, observeRejectedConfig } from '../../api/server/metrics.ts';
 import { closeServer, listenProbes } from '../../api/server/server.ts';
 import { createProbesServer, type ReadinessCheck } from '../../platform/probes.ts';
-import { createLogger } from '../../platform/logging.ts';
+import { countDroppedLines, LogOutput, standardOutput } from '../../platform/log-output.ts';
+import { createLogger, type LogLevel } from '../../platform/logging.ts';
 import { observeUpstreams } from '../../platform/upstream-metrics.ts';
 import type { UpstreamObserver } from '../../platform/upstreams.ts';
 import { nearest } from '../../resources/nearest.ts';
@@ -49,11 +50,12 @@ export async function boot(context: CommandContext, command: string, defaultHost
     properties: PROPERTIES,
     suggest: nearest,
   });
-  const log = createLogger(settings['log-level']);
-  if (warnings.length > 0) log.warn({ warnings }, FORMER_NAMES_USED);
   const registry = createRegistry(VERSION, command, settings['node-metrics']);
   const upstreams = observeUpstreams(registry, systemClock);
+  const { log, close } = openLog(settings['log-level'], registry);
+  if (warnings.length > 0) log.warn({ warnings }, FORMER_NAMES_USED);
   const closers = new Closers(log);
+  closers.defer('log', close);
   const release = outliveUnhandledErrors({ target: process, log, registry, clock: systemClock });
   closers.defer('unhandled errors', release);
   const readiness = new Map<string, ReadinessCheck>([['start', () => 'the process is starting']]);
@@ -67,6 +69,27 @@ export async function boot(context: CommandContext, command: string, defaultHost
   const listener = { port: settings.port };
   const { env } = context;
   return { settings, live, log, registry, upstreams, env, readiness, closers, metricsPort, host, listener };
+}
+
+/** The log on standard output. */
+function openLog(level: LogLevel, registry: Registry): { readonly log: Logger; readonly close: () => Promise<void> } {
+  const output = new LogOutput({
+    ...standardOutput(),
+    clock: systemClock,
+    onDropped: countDroppedLines(registry),
+    onRecovered: (dropped) => log.warn({ dropped }, 'log lines were dropped because they could not be written'),
+  });
+  const log = createLogger(level, output);
+  // Where the process ends without closing its parts.
+  const flush = (): void => output.flushSync();
+  process.on('exit', flush);
+  return {
+    log,
+    async close() {
+      await output.close();
+      process.off('exit', flush);
+    },
+  };
 }
 
 type Loaded = Pick<Awaited<ReturnType<typeof loadSettings>>, 'properties' | 'file' | 'fixedProperties'>;

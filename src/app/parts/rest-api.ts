@@ -65,7 +65,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
     usageDocument: parts.usageDocument,
   });
   observeStore(registry, () => store.health());
-  const oidc = oidcAuthenticator(settings, log);
+  const oidc = oidcAuthenticator(boot);
   const limitMetrics = new LimitMetrics(registry);
   const queries = await openQueryService(boot, engine, parts.cleansResults ?? false, limitMetrics);
   const json = { maxDepth: settings['max-json-depth'], maxValues: settings['max-json-values'] };

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { choice, flag, text, texts } from '../../platform/setting-schema.ts';
+import { choice, duration, flag, text, texts } from '../../platform/setting-schema.ts';
 
 const SIGNING_ALGORITHM = '^(RS|PS|ES)(256|384|512)$|^EdDSA$|^Ed25519$';
 
@@ -57,6 +57,12 @@ export const ACCESS_SETTINGS = {
       unit: 'url',
     }),
   ),
+  'oidc-keys-max-stale': duration({
+    description:
+      'How long the issuer’s keys are used after they were last read, while the issuer is away. See [rbac.md](rbac.md#while-the-identity-provider-is-away).',
+    default: 86_400_000,
+    minimum: 600_000,
+  }),
   'oidc-algorithms': texts({
     description: 'Accepted signing algorithms.',
     default: ['RS256', 'ES256', 'PS256'],

@@ -36,6 +36,11 @@ export const PROCESS_SETTINGS = {
       unit: 'path',
     }),
   ),
+  'audit-required': flag({
+    description:
+      'Refuses changes of access and other recorded writes with 503 while the audit file cannot be written. Otherwise they are made, and their records are in the log. See [rbac.md](rbac.md#while-the-audit-file-cannot-be-written).',
+    default: false,
+  }),
   'audit-file-max-mb': integer({
     description: 'Size in MiB at which the audit file is rotated to `<file>.1`.',
     default: 100,

@@ -212,3 +212,9 @@ function wordIn(help: string, argument: string): string | undefined {
   const [name = ''] = argument.split('=');
   return new RegExp(`\\b${name}\\b`).test(help) ? name : undefined;
 }
+
+/** The keys of the leaves of an object, such as `a.b`. */
+function leaves(value: unknown, key = ''): string[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [key];
+  return Object.entries(value).flatMap(([name, inner]) => leaves(inner, key === '' ? name : `${key}.${name}`));
+}

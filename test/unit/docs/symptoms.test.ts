@@ -36,6 +36,21 @@ const TESTS: readonly (readonly [symptom: string, test: string, text: string])[]
     'an error was not handled; the process',
   ],
   ['a record could not be written', 'test/unit/platform/logging.test.ts', 'a record could not be written to the log'],
+  [
+    'log lines were dropped',
+    'test/integration/app/blocked-output.test.ts',
+    'log lines were dropped because they could',
+  ],
+  [
+    'the audit file cannot',
+    'test/faults/surroundings.integration.test.ts',
+    'no change is made while the audit file cannot',
+  ],
+  [
+    'the keys of the OIDC',
+    'test/faults/surroundings.integration.test.ts',
+    'failed to read the keys of the OIDC issuer',
+  ],
   ['a connection could not be', 'test/unit/api/server/server.test.ts', 'a connection could not be accepted'],
   [
     'configuration file rejected',

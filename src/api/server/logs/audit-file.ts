@@ -1,5 +1,6 @@
-import { closeSync, mkdirSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, renameSync, statfsSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { LineQueue } from '../../../platform/line-queue.ts';
 import { errorCode } from '../../../platform/plain-error.ts';
 
 export interface AuditFileOptions {
@@ -8,19 +9,31 @@ export interface AuditFileOptions {
   readonly maxBytes: number;
   /** Rotated files that are kept: `<path>.1` is the newest. */
   readonly maxFiles: number;
+  /** Called for each record that could not be written at once. */
+  readonly onFailed?: () => void;
   /** Called when a record could not be written, once until a write succeeds again. */
   readonly onError: (error: unknown) => void;
+  /** Called when the file can be written again, with the number of records that are missing in it. */
+  readonly onRecovered?: (missing: number) => void;
 }
+
+/** Records that wait until the file can be written. Further ones are missing in it. */
+const MAX_WAITING_BYTES = 4 * 1024 * 1024;
+/** Room on the disk below which problem() reports it as full: that of some dozen of the largest records, for the writes that run at the same time. */
+const MIN_FREE_BYTES = 1024 * 1024;
 
 /**
  * A file of JSON lines that is rotated by its size. Writes are synchronous: a record is in the file (not necessarily on the disk) when append()
- * returns, so that a killed process loses none. Audit records are few, and a write takes some microseconds.
+ * returns, so that a killed process loses none. Audit records are few, and a write takes some microseconds. A record that cannot be
+ * written waits for the next attempt.
  */
 export class AuditFile {
   readonly #options: AuditFileOptions;
+  readonly #queue = new LineQueue(MAX_WAITING_BYTES);
   #descriptor: number;
   #size: number;
   #failed = false;
+  #missing = 0;
 
   /** @throws {Error} when the file cannot be opened */
   constructor(options: AuditFileOptions) {
@@ -32,20 +45,51 @@ export class AuditFile {
 
   /** Appends one line. Never throws. */
   append(record: object): void {
-    const line = Buffer.from(`${JSON.stringify(record)}\n`);
+    if (!this.#queue.add(Buffer.from(`${JSON.stringify(record)}\n`))) this.#missing++;
+    this.retry();
+    if (this.#failed) this.#options.onFailed?.();
+  }
+
+  /** Writes the records that wait. Does nothing where none does. Never throws. */
+  retry(): void {
     try {
-      if (this.#size > 0 && this.#size + line.length > this.#options.maxBytes) this.#rotate();
-      for (let written = 0; written < line.length;) written += writeSync(this.#descriptor, line, written);
-      this.#size += line.length;
-      this.#failed = false;
+      while (!this.#queue.isEmpty) this.#write(this.#queue.first());
     } catch (error) {
       if (!this.#failed) this.#options.onError(error);
       this.#failed = true;
+      return;
+    }
+    if (!this.#failed) return;
+    this.#failed = false;
+    const missing = this.#missing;
+    this.#missing = 0;
+    this.#options.onRecovered?.(missing);
+  }
+
+  /** Why a further record could not be written now; undefined where it can. */
+  problem(): string | undefined {
+    this.retry();
+    if (this.#failed) return 'the last record could not be written';
+    try {
+      const { bavail, bsize } = statfsSync(dirname(this.#options.path));
+      return bavail * bsize < MIN_FREE_BYTES ? 'the disk is full' : undefined;
+    } catch (error) {
+      return `its folder cannot be read (${errorCode(error) ?? 'unknown'})`;
     }
   }
 
   close(): void {
+    this.retry();
     closeSync(this.#descriptor);
+  }
+
+  #write(lines: Buffer): void {
+    // A record is not divided between two files.
+    const canRotate = this.#size > 0 && !this.#queue.hasBegun;
+    if (canRotate && this.#size + lines.length > this.#options.maxBytes) this.#rotate();
+    const written = writeSync(this.#descriptor, lines);
+    this.#queue.remove(written);
+    this.#size += written;
   }
 
   #rotate(): void {

@@ -6,6 +6,7 @@ import type { Clock } from '../../../platform/clock.ts';
 import { jsonDifferences } from '../../../platform/json-diff.ts';
 import { LruCache } from '../../../platform/lru.ts';
 import type { RequestContext } from '../context.ts';
+import { HttpError } from '../errors.ts';
 import type { Called, Required, WriteDecision } from '../pending-writes.ts';
 import { CLIENT_CLOSED } from './access-log.ts';
 import type { AuditRecord } from './audit-record.ts';
@@ -36,6 +37,8 @@ export interface WriteOutcome {
 
 export interface AuditLogOptions {
   readonly write: (record: AuditRecord) => void;
+  /** Why changes are refused: their records could not be written. Undefined while they can, or need not. */
+  readonly problem?: () => string | undefined;
   readonly clock: Pick<Clock, 'now' | 'schedule'>;
 }
 
@@ -48,6 +51,7 @@ const MAX_DENIED = 2000;
 /** Maximum characters of a name in a request. A longer name is denied. */
 const MAX_NAME = 1024;
 const MAX_STATEMENTS = 10;
+const RETRY_AFTER_SECONDS = '5';
 const LIMITS = { maxDifferences: 100, maxValueLength: 4096, maxLength: 16_384 };
 const MAX_CHANGES = 20;
 
@@ -115,6 +119,15 @@ export class AuditLog {
     const caller = { different: 0, leftOut: undefined };
     this.#callers.set(srn, caller);
     return caller;
+  }
+
+  /** For writes, before they change anything. @throws {HttpError} 503 while records are required and cannot be written */
+  requireWritable(): void {
+    const problem = this.#options.problem?.();
+    if (problem === undefined) return;
+    throw new HttpError(503, `no change is made while the audit file cannot be written: ${problem}`, {
+      headers: { 'retry-after': RETRY_AFTER_SECONDS },
+    });
   }
 
   /** Records a write with its outcome. */

@@ -292,6 +292,7 @@ describe('authorization', () => {
         audit: {
           denied: (_request, action, _resource, decision) => records.push([action, decision.reason]),
           written: () => records.push('written'),
+          requireWritable: () => undefined,
         },
       },
     });

@@ -139,7 +139,11 @@ describe('the dashboard', () => {
       registry,
       authorizerBy((_principal, action) => action === 'GetHealth'),
     );
-    const audit = { denied: (_request: unknown, action: string) => denied.push(action), written: () => undefined };
+    const audit = {
+      denied: (_request: unknown, action: string) => denied.push(action),
+      written: () => undefined,
+      requireWritable: () => undefined,
+    };
     const narrow = await testApp({
       authorizer: counted,
       register: (scope) => ui(scope, { folder, oidc: undefined, label }),

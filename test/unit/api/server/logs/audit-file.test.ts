@@ -1,7 +1,8 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { execute } from '../../../../support/execute.ts';
 import { AuditFile } from '../../../../../src/api/server/logs/audit-file.ts';
 
 let folder: string;
@@ -44,5 +45,54 @@ describe('the audit file', () => {
     file.append({ index: 1 });
     file.append({ index: 2 });
     expect(errors).toHaveLength(1);
+  });
+
+  it('keeps the records that it could not write, and says how many are missing', async () => {
+    const path = join(folder, 'audit.jsonl');
+    await symlink('/dev/full', path);
+    const [events, failed]: [string[], number[]] = [[], []];
+    const file = new AuditFile({
+      path,
+      maxBytes: 3 * 1024 * 1024,
+      maxFiles: 5,
+      onFailed: () => failed.push(1),
+      onError: () => events.push('failed'),
+      onRecovered: (missing) => events.push(`recovered, ${missing} missing`),
+    });
+    const text = 'x'.repeat(1024 * 1024);
+    for (let index = 0; index < 6; index++) file.append({ index, text });
+    expect([events, failed.length, file.problem()]).toEqual([['failed'], 6, 'the last record could not be written']);
+    // The size of the file is that of its records, so the next attempt begins another file, which has room.
+    await rm(path);
+    file.append({ index: 6 });
+    expect(events).toEqual(['failed']);
+    file.close();
+  });
+
+  it('does not divide a record that was written in part between two files', async () => {
+    const path = join(folder, 'audit.jsonl');
+    const options = { path, maxBytes: 300_000, maxFiles: 2, onError: () => undefined };
+    const script = [
+      `import { AuditFile } from ${JSON.stringify(join(import.meta.dirname, '../../../../../src/api/server/logs/audit-file.ts'))};`,
+      `const file = new AuditFile({ ...${JSON.stringify(options)}, onError: () => undefined });`,
+      // The signal of the limit is ignored by Node; the write stops at 100 blocks of 1024 bytes.
+      `for (let index = 0; index < 3; index++) file.append({ index, text: 'x'.repeat(60_000) });`,
+      `console.log(file.problem());`,
+      `(await import('node:child_process')).execFileSync('prlimit', ['--fsize=unlimited', '--pid', String(process.pid)]);`,
+      `file.retry(); console.log(file.problem()); file.append({ index: 3 }); file.close();`,
+    ].join('\n');
+    const limited = [
+      '-c',
+      'ulimit -S -f 100; exec "$@"',
+      'bash',
+      process.execPath,
+      '--input-type=module',
+      '-e',
+      script,
+    ];
+    const { stdout } = await execute('bash', limited);
+    expect(stdout).toBe('the last record could not be written\nundefined\n');
+    const lines = (await readFile(path, 'utf8')).trimEnd().split('\n');
+    expect(lines.map((line) => (JSON.parse(line) as { index: number }).index)).toEqual([0, 1, 2, 3]);
   });
 });
