@@ -29,7 +29,7 @@ export function checkHead(method: string, status: number, raw: readonly (Buffer 
     const value = rawHeaders[i + 1] as string;
     if (!NAME.test(name)) throw bad('invalid header name');
     if (!VALUE.test(value)) throw bad(`invalid characters in the header \`${name}\``);
-    framing.note(name, value);
+    framing.note(name, value, raw[i + 1]?.length === value.length);
   }
   return { status, rawHeaders, ...framing.of(method, status) };
 }
@@ -46,10 +46,11 @@ class Framing {
   #length: number | undefined;
   #chunked = false;
 
-  note(name: string, value: string): void {
+  /** @param exact whether nothing followed the value: undici's parser does not find `chunked` before a tab, and takes the chunks for the body */
+  note(name: string, value: string, exact: boolean): void {
     // Cheap length check first: only `content-length` and `transfer-encoding` matter.
-    if (name.length === 14 && name.toLowerCase() === 'content-length') this.#noteLength(value);
-    else if (name.length === 17 && name.toLowerCase() === 'transfer-encoding') this.#noteCoding(value);
+    if (name.length === 14 && name.toLowerCase() === 'content-length') this.#noteLength(value, exact);
+    else if (name.length === 17 && name.toLowerCase() === 'transfer-encoding') this.#noteCoding(value, exact);
   }
 
   of(method: string, status: number): { readonly length: number | undefined; readonly untilClose: boolean } {
@@ -59,15 +60,15 @@ class Framing {
     return { length: this.#length, untilClose: this.#length === undefined && !this.#chunked };
   }
 
-  #noteLength(value: string): void {
-    if (!LENGTH.test(value)) throw bad('invalid `Content-Length`');
+  #noteLength(value: string, exact: boolean): void {
+    if (!exact || !LENGTH.test(value)) throw bad('invalid `Content-Length`');
     if (this.#length !== undefined) throw bad('repeated `Content-Length`');
     this.#length = Number(value);
   }
 
-  #noteCoding(value: string): void {
+  #noteCoding(value: string, exact: boolean): void {
     if (this.#chunked) throw bad('repeated `Transfer-Encoding`');
-    if (value.toLowerCase() !== 'chunked') throw bad('`Transfer-Encoding` is not `chunked`');
+    if (!exact || value.toLowerCase() !== 'chunked') throw bad('`Transfer-Encoding` is not `chunked`');
     this.#chunked = true;
   }
 }

@@ -18,22 +18,45 @@ const HOP_BY_HOP = new Set([
 const NOT_FORWARDED = new Set(['authorization', 'cookie', 'host', 'expect', 'http2-settings']);
 
 /**
- * Response headers by which a browser changes how it treats the whole origin, which is the gateway's: a compromised engine could replace the session of the
- * dashboard, or direct clients to another host.
+ * Response headers that are the gateway's to set: those by which a browser treats its origin or the response in another way, and the id of the request. A
+ * compromised engine could replace the session of the dashboard, direct clients to another host, or let other sites read responses.
  */
-const ABOUT_ORIGIN = new Set([
+const OWN_TO_GATEWAY = new Set([
   'alt-svc',
   'clear-site-data',
+  'content-security-policy',
+  'content-security-policy-report-only',
+  'cross-origin-embedder-policy',
+  'cross-origin-embedder-policy-report-only',
+  'cross-origin-opener-policy',
+  'cross-origin-opener-policy-report-only',
+  'cross-origin-resource-policy',
+  'document-policy',
+  'feature-policy',
   'nel',
+  'origin-agent-cluster',
+  'permissions-policy',
+  'referrer-policy',
+  'refresh',
   'report-to',
   'reporting-endpoints',
   'service-worker-allowed',
   'set-cookie',
   'set-cookie2',
   'strict-transport-security',
+  'timing-allow-origin',
+  'x-content-type-options',
+  'x-dns-prefetch-control',
+  'x-download-options',
+  'x-frame-options',
+  'x-permitted-cross-domain-policies',
+  'x-request-id',
+  'x-xss-protection',
 ]);
+const CORS = 'access-control-';
 
-const isReturned = (name: string): boolean => !HOP_BY_HOP.has(name) && !ABOUT_ORIGIN.has(name);
+const isReturned = (name: string): boolean =>
+  !HOP_BY_HOP.has(name) && !OWN_TO_GATEWAY.has(name) && !name.startsWith(CORS);
 
 /** Whether a request header is forwarded to the engine, apart from names listed in `Connection`. @param name in lower case */
 export function isForwarded(name: string): boolean {
@@ -75,7 +98,7 @@ export function withCredential(list: readonly string[], authorization: string | 
   return authorization === undefined ? [...list] : [...list, 'authorization', authorization];
 }
 
-/** Response headers for the client: all except hop-by-hop headers of the connection to the engine, and those about the whole origin. */
+/** Response headers for the client: all except hop-by-hop headers of the connection to the engine, and those that are the gateway's to set. */
 export function responseHeaders(headers: HeaderRecord): Record<string, string | string[]> {
   const named = namedByConnection(headers);
   const kept: Record<string, string | string[]> = {};

@@ -9,11 +9,11 @@ import type { AnswerHead } from './types.ts';
 
 /** `BrokerRequestSend`: a connection to a server was lost or refused. The cause can also be the server; another broker may then choose another replica. */
 const REQUEST_SEND = 425;
-/** A task for a thread pool that is shut down; a full pool is `[Running, …`. */
+/** A task for a thread pool that is shut down; a full pool is `[Running, …`. The message begins with it: other errors may quote names and literals of the query. */
 const POOL_SHUT_DOWN =
-  /^(?:QueryExecutionError:\s*)?(?:java\.util\.concurrent\.RejectedExecutionException:\s*)?Task .*rejected from java\.util\.concurrent\.\w+@\w+\[(?:Shutting down|Terminated)/;
-/** `QueryExecution`. Other errors may quote names and literals of the query. */
-const QUERY_EXECUTION = 200;
+  /^(?:(?:QueryExecution|QueryPlanning|Unknown)Error:\s*)?(?:java\.util\.concurrent\.RejectedExecutionException:\s*)?Task .*rejected from java\.util\.concurrent\.\w+@\w+\[(?:Shutting down|Terminated)/;
+/** `QueryExecution`, and of the multi-stage engine `QueryPlanning` and `Unknown`. */
+const OF_POOLS: ReadonlySet<unknown> = new Set([200, 720, 1000]);
 /**
  * A service that is being shut down (1.5.1 then responds with 500 and an HTML page), a proxy without a service behind it, or an error outside of the query
  * engine.
@@ -51,7 +51,7 @@ export function isStoppingAnswer(head: AnswerHead, chunks: readonly Buffer[]): b
   return exceptions.some(
     ({ errorCode, message }) =>
       errorCode === REQUEST_SEND ||
-      (errorCode === QUERY_EXECUTION && typeof message === 'string' && POOL_SHUT_DOWN.test(message)),
+      (OF_POOLS.has(errorCode) && typeof message === 'string' && POOL_SHUT_DOWN.test(message)),
   );
 }
 

@@ -6,6 +6,43 @@ import { OK, CHUNKED, length, whole, BAD, GONE, broken, slow, type Scenario } fr
 const HEAD_REQUEST = { method: 'HEAD', body: undefined as never };
 const head = (): Partial<EngineRequest> => HEAD_REQUEST;
 
+const IN_CHUNKS = '5\r\nright\r\n0\r\n\r\n';
+
+/** Values of framing headers that two parsers could read differently: each is refused, or read by its meaning. */
+const FRAMINGS: readonly Scenario[] = [
+  ...[
+    'chunked ',
+    'chunked\t',
+    'chunked \t',
+    'chunked\t ',
+    'chunked,',
+    ',chunked',
+    'chunked;a=b',
+    '"chunked"',
+    'chunked, chunked',
+    '\x0bchunked',
+  ].map((value) => ({
+    name: `chunks after Transfer-Encoding ${JSON.stringify(value)}`,
+    play: sendAndEnd(`${OK}Transfer-Encoding: ${value}\r\n\r\n${IN_CHUNKS}`),
+    sees: BAD,
+  })),
+  ...['\tchunked', '  chunked', 'Chunked', 'CHUNKED'].map((value) => ({
+    name: `chunks after Transfer-Encoding ${JSON.stringify(value)}`,
+    play: send(`${OK}Transfer-Encoding: ${value}\r\n\r\n${IN_CHUNKS}`),
+    sees: whole('right'),
+  })),
+  ...['5 ', '5\t', '5 \t', '5,', '5 5', '5;', '\x0b5'].map((value) => ({
+    name: `Content-Length ${JSON.stringify(value)}`,
+    play: sendAndEnd(`${length(value)}right`),
+    sees: BAD,
+  })),
+  ...['\t5', '05'].map((value) => ({
+    name: `Content-Length ${JSON.stringify(value)}`,
+    play: send(`${length(value)}right`),
+    sees: whole('right'),
+  })),
+];
+
 /** Response heads and framing. */
 export const HEADS: readonly Scenario[] = [
   { name: 'a body of the right length', play: send(`${length(5)}right`), sees: whole('right') },
@@ -70,6 +107,7 @@ export const HEADS: readonly Scenario[] = [
     play: sendAndEnd(`${OK}Transfer-Encoding: xchunked\r\n\r\nright`),
     sees: BAD,
   },
+  ...FRAMINGS,
   { name: 'HTTP/0.9', play: sendAndEnd('{"rows":[]}'), sees: BAD },
   {
     name: 'HTTP/1.0 with a length',
