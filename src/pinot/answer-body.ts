@@ -47,6 +47,12 @@ export class AnswerBody extends Readable implements AnswerSink {
   }
 }
 
+/** The response that a body has received, after its headers. @param url of the endpoint */
+export function responseOf(body: AnswerBody, url: string): EngineResponse {
+  const { status, rawHeaders } = body.head as AnswerHead;
+  return { status, headers: headersByName(rawHeaders), body, url };
+}
+
 /** Headers by lower-case name; a repeated header has an array of values. @param rawHeaders alternating names and values */
 export function headersByName(rawHeaders: readonly string[]): EngineResponse['headers'] {
   const headers = Object.create(null) as Record<string, string | string[]>;

@@ -1,14 +1,8 @@
 import { errors } from 'undici';
-import { EndpointError } from './failures.ts';
-import { isServerError, isStoppingAnswer, isUsableHead } from './stopping-broker.ts';
-import {
-  EngineError,
-  type AnswerFlow,
-  type AnswerHead,
-  type AnswerSink,
-  type EngineEndpoint,
-  type EngineRequest,
-} from './types.ts';
+import type { PooledEndpoint } from './endpoint.ts';
+import { EndpointError, type EndpointErrorOptions } from './failures.ts';
+import { isRejection, isServerError, isStoppingAnswer, isUsableHead } from './stopping-broker.ts';
+import { EngineError, type AnswerFlow, type AnswerHead, type AnswerSink, type EngineRequest } from './types.ts';
 
 /**
  * Maximum bytes of a response that are held back so that another broker can still be tried. The check of `tablesQueried` holds back as many bytes in any case.
@@ -21,25 +15,32 @@ const MAX_HELD_BYTES = 64 * 1024;
  */
 export class Attempt implements AnswerSink {
   readonly #sink: AnswerSink;
-  readonly #url: string;
+  readonly url: string;
   readonly #outcome = Promise.withResolvers<void>();
   readonly #held: Buffer[] = [];
   #heldBytes = 0;
   #head: AnswerHead | undefined;
   #released = false;
+  readonly #isRepeatable: boolean;
   readonly #onLost: () => void;
   /** Whether the held response is complete, and should be replaced by that of another broker. */
   #complete = false;
   #abortReason: Error | undefined;
+  /** How the broker rejected the gateway's credential; undefined if it did not. */
+  rejection: string | undefined;
 
   /**
-   * @param url of the endpoint, for error messages
-   * @param onLost called if the connection is lost after the sink got a part of the response
+   * @param options `url` of the endpoint, for error messages. `isRepeatable`: otherwise only an attempt that was not executed is replaced.
+   * `onLost` is called if the connection is lost after the sink got a part of the response
    */
-  constructor(sink: AnswerSink, url: string, onLost: () => void) {
+  constructor(
+    sink: AnswerSink,
+    options: { readonly url: string; readonly isRepeatable: boolean; readonly onLost: () => void },
+  ) {
     this.#sink = sink;
-    this.#url = url;
-    this.#onLost = onLost;
+    this.url = options.url;
+    this.#isRepeatable = options.isRepeatable;
+    this.#onLost = options.onLost;
     // Avoids an unhandled rejection where the exchange fails before this is awaited.
     this.#outcome.promise.catch(() => undefined);
   }
@@ -48,8 +49,12 @@ export class Attempt implements AnswerSink {
    * Sends the query. Resolves when the sink gets the response.
    * @throws {EngineError} where the sink got nothing; unreachable if another broker should be tried
    */
-  async ask(endpoint: Required<Pick<EngineEndpoint, 'deliver'>>, request: EngineRequest): Promise<void> {
-    await endpoint.deliver(request, this);
+  async ask(
+    endpoint: Pick<PooledEndpoint, 'deliver'>,
+    request: EngineRequest,
+    mayLeave?: () => boolean,
+  ): Promise<void> {
+    await endpoint.deliver(request, this, mayLeave);
     await this.#outcome.promise;
   }
 
@@ -77,16 +82,27 @@ export class Attempt implements AnswerSink {
   onEnd(): void {
     const head = this.#head as AnswerHead;
     if (this.#released || isUsableHead(head)) return this.#end();
-    if (isStoppingAnswer(head, this.#held)) return this.#replace('is stopping', false);
-    if (isServerError(head)) return this.#replace(`responded with status ${head.status}`, true);
+    // Pinot rejects a request before it executes it.
+    if (isRejection(head)) {
+      this.rejection = `the broker ${this.url} rejects the credential of the gateway with status ${head.status}`;
+      return this.#replace(this.rejection, { reached: false, answered: true, rejected: true });
+    }
+    if (!this.#isRepeatable) return this.#end();
+    if (isStoppingAnswer(head, this.#held))
+      return this.#replace(`the broker ${this.url} is stopping`, { reached: true });
+    if (isServerError(head)) {
+      return this.#replace(`the broker ${this.url} responded with status ${head.status}`, {
+        reached: true,
+        answered: true,
+      });
+    }
     this.#end();
   }
 
-  /** Rejects the attempt so that another broker is tried. @param answered whether this broker need not be avoided afterwards */
-  #replace(why: string, answered: boolean): void {
+  /** Rejects the attempt so that another broker is tried. */
+  #replace(message: string, known: EndpointErrorOptions): void {
     this.#complete = true;
-    const message = `the broker ${this.#url} ${why}`;
-    this.#outcome.reject(new EndpointError('unreachable', message, { reached: true, answered }));
+    this.#outcome.reject(new EndpointError('unreachable', message, known));
   }
 
   /** Passes the held response that should be replaced to the sink. Call it if there is no other broker to try. @returns whether there is one */
@@ -98,8 +114,8 @@ export class Attempt implements AnswerSink {
 
   onBroken(error: Error): void {
     if (this.#released) return this.#breakSink(error);
-    if (this.#abortReason === undefined) return this.#fail(asUnreachable(error));
-    const message = `the request to ${this.#url} was aborted`;
+    if (this.#abortReason === undefined) return this.#fail(this.#isRepeatable ? asUnreachable(error) : error);
+    const message = `the request to ${this.url} was aborted`;
     this.#fail(new EndpointError('aborted', message, { reached: true, cause: this.#abortReason }));
   }
 

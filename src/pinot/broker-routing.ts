@@ -26,6 +26,8 @@ const FAILED_READ_MS = 250;
 const REST_FACTOR = 5;
 /** Maximum wait of a request for a read: the first one, or one that its unknown name caused. */
 const MAX_WAIT_MS = 10_000;
+/** The same after its brokers failed: the last map may still be of use. */
+const MAX_FAILOVER_WAIT_MS = 2_000;
 /** Reads for routing, which are not on behalf of a caller, are counted together. */
 const ROUTING = '';
 /** Databases that a message about a failed read names. */
@@ -112,8 +114,16 @@ export class BrokerRouting {
   async candidatesAfterFailure(tables: readonly TableName[]): Promise<readonly string[]> {
     const map = this.#map;
     const due = this.#age() >= Math.max(FAILED_BROKERS_READ_MS, this.#readMs);
-    const fresh = due ? await this.#read().catch(() => map) : map;
+    const fresh = due
+      ? await untilAborted(this.#read(), AbortSignal.timeout(MAX_FAILOVER_WAIT_MS)).catch(() => map)
+      : map;
     return fresh === undefined ? [] : brokersServingAll(fresh, tables);
+  }
+
+  /** Brokers that serve all of the tables by the last map, without waiting. It is refreshed in the background, because one of them failed. */
+  candidatesNow(tables: readonly TableName[]): readonly string[] {
+    this.refreshSoon();
+    return this.#map === undefined ? [] : brokersServingAll(this.#map, tables);
   }
 
   /** Refreshes the map after a broker was unreachable, since its address may have changed. */

@@ -1,12 +1,13 @@
 import { systemClock, type Clock } from '../platform/clock.ts';
-import { LruCache } from '../platform/lru.ts';
+import { ExpiringLruCache, LruCache } from '../platform/lru.ts';
 import { untilAborted } from '../platform/until-aborted.ts';
 import { addressOfUrl, Upstream, type UpstreamObserver, type UpstreamRole } from '../platform/upstreams.ts';
 import { BrokerRouting } from './broker-routing.ts';
 import { NO_CREDENTIAL, type EngineCredential } from './credential.ts';
 import { DEFAULT_ENDPOINT_LIMITS, PooledEndpoint, type EndpointLimits } from './endpoint.ts';
-import { FailoverEndpoint, Suspects } from './failover.ts';
-import { HangWatch } from './hang-watch.ts';
+import { type EndpointHealth, FailoverEndpoint, type MoreBrokers } from './failover.ts';
+import { HangWatch, probeEndpoint } from './hang-watch.ts';
+import { Suspects } from './suspects.ts';
 import type { TableName } from './table-name.ts';
 import { EngineError, type Engine, type EngineEndpoint, type KnownTables } from './types.ts';
 
@@ -35,8 +36,11 @@ export interface EngineOptions {
 }
 
 const BROKER_REFRESH_MS = 30_000;
-/** Probes of one controller do not overlap. */
-const PROBE_LIMITS = { connections: 1, queue: 1 } as const;
+const PROBE_PATH = '/health';
+const PROBE_LIMITS = { connections: 1, queue: 1, share: 1 } as const;
+/** A broker that rejects the credential is reported once in this time. */
+const REPORT_AGAIN_MS = 60_000;
+const MAX_REPORTED = 100;
 
 /**
  * Limits the base URLs (such as servers) that the engine's responses can make the gateway connect to. Above it, the least recently used one without a request
@@ -60,7 +64,11 @@ class PinotEngine implements Engine, KnownTables {
     onEvict: (pool) => void pool.close(),
   });
   readonly #suspects: Suspects;
-  readonly #hangs: HangWatch;
+  readonly #health: EndpointHealth;
+  /** Endpoints that are probed now. */
+  readonly #probed = new Set<PooledEndpoint>();
+  /** Brokers whose rejection of the credential was reported. */
+  readonly #reported: ExpiringLruCache<string, true>;
   readonly #brokers: readonly string[] | undefined;
   readonly #routing: BrokerRouting;
   #nextIndex = 0;
@@ -74,11 +82,9 @@ class PinotEngine implements Engine, KnownTables {
     this.#controllers = new Set(controllers);
     const [first] = controllers;
     if (first === undefined) throw new TypeError('at least one controller URL is required');
-    const several = controllers.length > 1 ? controllers : [];
-    this.#hangs = new HangWatch(
-      clock,
-      several.map((url) => this.#endpointAt(url, PROBE_LIMITS)),
-    );
+    const hangs = new HangWatch({ clock, suspects: this.#suspects, probe: (url, ms) => this.#probe(url, ms) });
+    this.#health = { suspects: this.#suspects, hangs };
+    this.#reported = new ExpiringLruCache(clock, MAX_REPORTED);
     this.controller = this.#failover(controllers);
     this.#brokers = options.brokerUrls?.length ? options.brokerUrls.map(baseUrl) : undefined;
     this.#routing = new BrokerRouting({
@@ -123,35 +129,46 @@ class PinotEngine implements Engine, KnownTables {
 
   async close(): Promise<void> {
     this.#routing.close();
-    await Promise.all([this.#hangs.close(), ...[...this.#pools.values()].map((pool) => pool.close())]);
+    await Promise.all([...this.#probed, ...this.#pools.values()].map((pool) => pool.close()));
   }
 
-  /** Orders the brokers: reachable ones with the fewest requests in progress first, round robin among equals. */
+  /** Orders the brokers: those with the fewest requests in progress first, round robin among equals. */
   #balance(urls: readonly string[], tables: readonly TableName[], signal: AbortSignal | undefined): EngineEndpoint {
-    const more = async (): Promise<readonly PooledEndpoint[]> => {
-      if (this.#brokers !== undefined) return [];
-      const others = await rejectOnAbort(this.#routing.candidatesAfterFailure(tables), signal);
-      return others.map((url) => this.#observed(url));
-    };
-    const [only] = urls;
-    if (urls.length === 1 && only !== undefined) {
-      return new FailoverEndpoint([this.#observed(only)], this.#suspects, { brokers: more });
-    }
     const turn = this.#nextIndex++ % urls.length;
     const pools = [...urls.slice(turn), ...urls.slice(0, turn)].map((url) => this.#observed(url));
-    const weight = (pool: PooledEndpoint) => pool.outstanding + (this.#suspects.has(pool.url) ? 1e9 : 0);
-    return new FailoverEndpoint(
-      pools.sort((a, b) => weight(a) - weight(b)),
-      this.#suspects,
-      { brokers: more },
-    );
+    if (pools.length > 1) pools.sort((a, b) => a.outstanding - b.outstanding);
+    return new FailoverEndpoint(pools, this.#health, this.#more(tables, signal));
+  }
+
+  #more(tables: readonly TableName[], signal: AbortSignal | undefined): MoreBrokers {
+    const poolsOf = (urls: readonly string[]): PooledEndpoint[] => urls.map((url) => this.#observed(url));
+    const isFixed = this.#brokers !== undefined;
+    return {
+      known: () => {
+        try {
+          return isFixed ? [] : poolsOf(this.#routing.candidatesNow(tables));
+        } catch {
+          // Too many addresses are in use.
+          return [];
+        }
+      },
+      afterFailure: async () =>
+        isFixed ? [] : poolsOf(await rejectOnAbort(this.#routing.candidatesAfterFailure(tables), signal)),
+      onRejection: (message, url) => this.#noteRejection(message, url),
+    };
+  }
+
+  #noteRejection(message: string, url: string): void {
+    this.#suspects.suspect(url);
+    if (this.#reported.get(url) === true) return;
+    this.#reported.set(url, true, REPORT_AGAIN_MS);
+    this.#options.onProblem?.(`${message}, which another broker accepts`);
   }
 
   #failover(urls: readonly string[]): EngineEndpoint {
     return new FailoverEndpoint(
       urls.map((url) => this.#observed(url)),
-      this.#suspects,
-      { hangs: this.#hangs },
+      this.#health,
     );
   }
 
@@ -166,6 +183,17 @@ class PinotEngine implements Engine, KnownTables {
     const { observer } = this.#options;
     const state = () => ({ ...pool.load, suspected: this.#suspects.has(pool.url) });
     return new Upstream({ role, address: addressOfUrl(pool.url), clock: this.#clock, observer, state });
+  }
+
+  async #probe(url: string, timeoutMs: number): Promise<void> {
+    const endpoint = this.#endpointAt(url, PROBE_LIMITS);
+    this.#probed.add(endpoint);
+    try {
+      await probeEndpoint(endpoint, PROBE_PATH, timeoutMs);
+    } finally {
+      this.#probed.delete(endpoint);
+      void endpoint.close();
+    }
   }
 
   #pool(url: string): PooledEndpoint {
@@ -186,7 +214,7 @@ class PinotEngine implements Engine, KnownTables {
       url,
       credential,
       { ...DEFAULT_ENDPOINT_LIMITS, ...limits, ...more },
-      { clock: this.#clock, ...(ca !== undefined && { ca }) },
+      { clock: this.#clock, ca, hangs: this.#health.hangs },
     );
   }
 }

@@ -3,8 +3,17 @@ import type { Dispatcher } from 'undici';
 import { asError } from '../platform/plain-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { checkHead, type CheckedHead } from './answer-head.ts';
-import { errorAfterHeaders, EndpointError, isConnectionLoss, errorBeforeHeaders, outcomeOfError } from './failures.ts';
+import {
+  errorAfterHeaders,
+  EndpointError,
+  type HungEndpointError,
+  isConnectionLoss,
+  errorBeforeHeaders,
+  outcomeOfError,
+} from './failures.ts';
+import type { HangWatch, WatchedEndpoint, WatchedExchange } from './hang-watch.ts';
 import type { EngineLink, EnginePool, PooledExchange } from './pool.ts';
+import type { Place, Refusal } from '../platform/fair-queue.ts';
 import type { UpstreamCall } from '../platform/upstreams.ts';
 import {
   EngineError,
@@ -18,8 +27,9 @@ import {
 export interface DeliveryOptions {
   readonly pool: EnginePool;
   readonly clock: Clock;
-  /** Base URL of the endpoint, for error messages. */
-  readonly url: string;
+  readonly endpoint: WatchedEndpoint;
+  /** See `EngineRequest.caller`. */
+  readonly caller: string;
   /** Milliseconds until the response headers must arrive, including the wait for a connection. */
   readonly headersTimeoutMs: number;
   /** Whether the request may be sent again after a kept-alive connection was lost. */
@@ -30,6 +40,8 @@ export interface DeliveryOptions {
   readonly answered: (status: number) => void;
   /** Observes the exchange; absent for an endpoint without metrics. */
   readonly call?: UpstreamCall | undefined;
+  /** Ends the exchange if the endpoint hangs and `mayLeave` allows it; default: not watched. */
+  readonly watch?: { readonly hangs: HangWatch; readonly mayLeave: () => boolean } | undefined;
 }
 
 /**
@@ -74,15 +86,21 @@ const MAX_RETRIES = 3;
 type Phase = 'unsent' | 'asked' | 'answering' | 'over';
 
 /** One exchange: passes undici's events to a sink without a stream. */
-export class Delivery implements PooledExchange, AnswerFlow {
+export class Delivery implements PooledExchange, AnswerFlow, WatchedExchange {
   readonly options: Dispatcher.DispatchOptions;
+  readonly caller: string;
+  readonly mayLeave: () => boolean;
   link: EngineLink | undefined;
+  place: Place | undefined;
+  isDispatched = false;
+  isPaused = false;
   readonly #sink: AnswerSink;
   readonly #settings: DeliveryOptions;
   readonly #outcome = Promise.withResolvers<void>();
   #phase: Phase = 'unsent';
   #controller: Dispatcher.DispatchController | undefined;
   #cancelTimer: () => void = () => undefined;
+  #endWatch: (() => void) | undefined;
   /** Why this side aborted the exchange. */
   #reason: Error | undefined;
   #head: CheckedHead | undefined;
@@ -95,28 +113,56 @@ export class Delivery implements PooledExchange, AnswerFlow {
     this.options = options;
     this.#sink = sink;
     this.#settings = settings;
+    this.caller = settings.caller;
+    this.mayLeave = settings.watch?.mayLeave ?? (() => false);
+  }
+
+  get #url(): string {
+    return this.#settings.endpoint.url;
+  }
+
+  /** Parts of the response that have arrived. */
+  get progress(): number {
+    return this.#received + (this.#head === undefined ? 0 : 1);
   }
 
   /** Sends the request. Settles after `sink.onHeaders`. @throws {EngineError} */
   start(): Promise<void> {
     this.#sink.onAsked(this);
-    const { signal, headersTimeoutMs, clock, pool } = this.#settings;
+    const { signal, headersTimeoutMs, clock, pool, endpoint, watch } = this.#settings;
     if (signal?.aborted === true) this.#onCallerAbort();
     // Also aborted if the sink did that in `onAsked`.
     if (this.#phase === 'over') return this.#outcome.promise;
     this.#cancelTimer = clock.schedule(() => this.#onTimeout(), headersTimeoutMs);
     signal?.addEventListener('abort', this.#onCallerAbort);
+    this.#endWatch = watch?.hangs.follow(endpoint, this, headersTimeoutMs);
     this.#phase = 'asked';
     pool.enter(this);
     return this.#outcome.promise;
   }
 
   resume(): void {
+    this.isPaused = false;
     this.#controller?.resume();
   }
 
+  onRefused(reason: Refusal): void {
+    const isOfCaller = reason === 'full-of-key';
+    const message = isOfCaller
+      ? `too many requests of this caller wait for a connection to ${this.#url} (\`max-pool-share\`)`
+      : `too many requests wait for a connection to ${this.#url}`;
+    this.#settings.call?.end('overloaded');
+    this.#cleanUp();
+    this.#phase = 'over';
+    this.#outcome.reject(new EndpointError('overloaded', message, { reached: false }));
+  }
+
+  leave(error: HungEndpointError): void {
+    this.#abort(error, () => error);
+  }
+
   abort(reason: Error): void {
-    const message = abortedMessage(this.#settings.url);
+    const message = abortedMessage(this.#url);
     this.#abort(reason, () => new EndpointError('aborted', message, { reached: true, cause: reason }));
   }
 
@@ -152,7 +198,9 @@ export class Delivery implements PooledExchange, AnswerFlow {
     if (chunk.length === 0) return;
     this.#received += chunk.length;
     // No backpressure is needed after the last byte, and a paused parser would not detect the end of the response.
-    if (!this.#sink.onData(chunk) && this.#received !== this.#head?.length) controller.pause();
+    if (this.#sink.onData(chunk) || this.#received === this.#head?.length) return;
+    this.isPaused = true;
+    controller.pause();
   }
 
   onResponseEnd(): void {
@@ -164,7 +212,7 @@ export class Delivery implements PooledExchange, AnswerFlow {
   }
 
   onResponseError(_: unknown, error: Error): void {
-    if (this.#phase === 'over') return this.#settings.pool.leave();
+    if (this.#phase === 'over') return this.#settings.pool.leave(this);
     if (this.#mayRetry(error)) {
       this.#retries++;
       this.#settings.call?.resent();
@@ -192,16 +240,15 @@ export class Delivery implements PooledExchange, AnswerFlow {
 
   #retry(error: Error): void {
     // Aborted in the meantime: only the place in the pool must be freed.
-    if (this.#phase === 'over') this.#settings.pool.leave();
+    if (this.#phase === 'over') this.#settings.pool.leave(this);
     else if (this.#reason === undefined) this.#settings.pool.dispatch(this);
     else this.#fail(error);
   }
 
   /** The connection or the engine ended the exchange. */
   #fail(error: Error): void {
-    const { url } = this.#settings;
     const started = this.#phase === 'answering';
-    const mapped = started ? errorAfterHeaders(error, url) : errorBeforeHeaders(error, url);
+    const mapped = started ? errorAfterHeaders(error, this.#url) : errorBeforeHeaders(error, this.#url);
     // After the headers, an `EngineError` is that of a response that ended early.
     const isLost = isConnectionLoss(error) || (started && error instanceof EngineError);
     this.#settings.call?.end(isLost ? 'reset' : outcomeOfError(mapped));
@@ -227,25 +274,26 @@ export class Delivery implements PooledExchange, AnswerFlow {
   #finish(): void {
     this.#cleanUp();
     this.#phase = 'over';
-    this.#settings.pool.leave();
+    this.#settings.pool.leave(this);
   }
 
   #cleanUp(): void {
     this.#cancelTimer();
+    this.#endWatch?.();
     this.#settings.signal?.removeEventListener('abort', this.#onCallerAbort);
   }
 
   #onTimeout(): void {
-    const { url, headersTimeoutMs } = this.#settings;
-    const error = new EndpointError('timeout', `no response from ${url} within ${headersTimeoutMs} ms`, {
+    const { headersTimeoutMs } = this.#settings;
+    const error = new EndpointError('timeout', `no response from ${this.#url} within ${headersTimeoutMs} ms`, {
       reached: true,
     });
     this.#abort(error, () => error);
   }
 
   readonly #onCallerAbort = (): void => {
-    const { url, signal } = this.#settings;
-    const error = new EndpointError('aborted', abortedMessage(url), { reached: true, cause: signal?.reason });
+    const { signal } = this.#settings;
+    const error = new EndpointError('aborted', abortedMessage(this.#url), { reached: true, cause: signal?.reason });
     this.#abort(error, () => error);
   };
 }

@@ -2,19 +2,22 @@ import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { systemClock, type Clock } from '../platform/clock.ts';
 import type { Upstream, UpstreamCall, UpstreamState } from '../platform/upstreams.ts';
-import { AnswerBody, headersByName } from './answer-body.ts';
+import { AnswerBody, responseOf } from './answer-body.ts';
 import type { EngineCredential } from './credential.ts';
 import { Delivery } from './delivery.ts';
 import { EndpointError, outcomeOfError } from './failures.ts';
 import { requestHeaderList, withCredential } from './headers.ts';
+import type { HangWatch } from './hang-watch.ts';
 import { EnginePool } from './pool.ts';
-import type { AnswerHead, AnswerSink, EngineEndpoint, EngineRequest, EngineResponse } from './types.ts';
+import type { AnswerSink, EngineEndpoint, EngineRequest, EngineResponse } from './types.ts';
 
 export interface EndpointLimits {
   /** Maximum open connections to one base URL. */
   readonly connections: number;
   /** Maximum requests waiting for a connection; further requests fail with `overloaded`. */
   readonly queue: number;
+  /** The part of the connections, and of the waiting requests, that one caller may use: more than 0, at most 1. */
+  readonly share: number;
   readonly connectTimeoutMs: number;
   /** Time until the response headers arrive, including the wait for a connection. */
   readonly headersTimeoutMs: number;
@@ -25,6 +28,7 @@ export interface EndpointLimits {
 export const DEFAULT_ENDPOINT_LIMITS: EndpointLimits = {
   connections: 64,
   queue: 512,
+  share: 0.5,
   connectTimeoutMs: 3_000,
   // Longer than Pinot's default query timeout (10 s), because clients may raise it per query.
   headersTimeoutMs: 120_000,
@@ -41,90 +45,97 @@ export function isRepeatable(request: EngineRequest): boolean {
   return !isStream(request.body) && (request.repeatable ?? SAFE_METHODS.has(request.method));
 }
 
+/** The key of the gateway's own requests in pools: of routing, health checks and cancellations. Not the SRN of a caller. */
+const OWN = '';
+
+export interface EndpointOptions {
+  /** PEM certificates of trusted CAs; default: those of the system. */
+  readonly ca?: string | undefined;
+  /** Default: the system clock. */
+  readonly clock?: Clock;
+  /** For requests with `mayLeave`; default: none is watched. */
+  readonly hangs?: HangWatch | undefined;
+}
+
 /** One base URL behind a bounded pool of connections. */
 export class PooledEndpoint implements EngineEndpoint {
   readonly url: string;
   /** Observes the requests; undefined for an address without metrics. */
   upstream: Upstream | undefined;
+  /** Monotonic time of the last response. */
+  answeredAt = -Infinity;
   readonly #pool: EnginePool;
   readonly #credential: EngineCredential;
   readonly #limits: EndpointLimits;
   readonly #clock: Clock;
+  readonly #hangs: HangWatch | undefined;
   /** Requests that wait for the credential before they enter the pool. */
   #entering = 0;
 
-  /** @param options `ca`: PEM certificates of trusted CAs; default: those of the system. `clock`: default: the system clock */
-  constructor(
-    url: string,
-    credential: EngineCredential,
-    limits: EndpointLimits,
-    options: { readonly ca?: string; readonly clock?: Clock } = {},
-  ) {
+  constructor(url: string, credential: EngineCredential, limits: EndpointLimits, options: EndpointOptions = {}) {
     this.url = url;
     this.#clock = options.clock ?? systemClock;
     this.#credential = credential;
     this.#limits = limits;
-    const { connections, connectTimeoutMs, bodyTimeoutMs } = limits;
-    this.#pool = new EnginePool(url, { connections, connectTimeoutMs, bodyTimeoutMs, ca: options.ca });
+    this.#hangs = options.hangs;
+    this.#pool = new EnginePool(url, { ...limits, ca: options.ca }, this.#clock);
   }
 
   /** Requests in progress, including those waiting for a connection. */
   get outstanding(): number {
-    return this.#entering + this.#pool.size;
+    return this.#entering + this.#pool.used + this.#pool.waiting;
   }
 
   get load(): Pick<UpstreamState, 'used' | 'waiting'> {
-    return this.#pool.load;
+    return { used: this.#pool.used, waiting: this.#pool.waiting };
   }
 
-  async request(request: EngineRequest): Promise<EngineResponse> {
+  /** @param mayLeave as for `deliver` */
+  async request(request: EngineRequest, mayLeave?: () => boolean): Promise<EngineResponse> {
     const body = new AnswerBody();
-    await this.deliver(request, body);
-    const { status, rawHeaders } = body.head as AnswerHead;
-    return { status, headers: headersByName(rawHeaders), body, url: this.url };
+    await this.deliver(request, body, mayLeave);
+    return responseOf(body, this.url);
   }
 
-  async deliver(request: EngineRequest, sink: AnswerSink): Promise<void> {
+  /** @param mayLeave whether the request may end with a `HungEndpointError`; asked when the endpoint hangs. Default: it waits for its time-outs */
+  async deliver(request: EngineRequest, sink: AnswerSink, mayLeave?: () => boolean): Promise<void> {
     // undici accepts an absolute URL here and would send it to that server.
     if (!request.path.startsWith('/')) {
       throw new EndpointError('bad-answer', `the path of the request to ${this.url} is invalid`, { reached: false });
     }
     const call = this.upstream?.begin(spanName(request), request.method, request.trail);
-    const authorization = await this.#enter(call);
-    const { headersTimeoutMs = this.#limits.headersTimeoutMs, signal } = request;
-    const delivery = new Delivery(dispatchOptions(request, authorization, call?.headers), sink, {
+    const authorization = await this.#authorization(call);
+    const { headersTimeoutMs = this.#limits.headersTimeoutMs, signal, caller = OWN } = request;
+    const hangs = this.#hangs;
+    return new Delivery(dispatchOptions(request, authorization, call?.headers), sink, {
       pool: this.#pool,
       clock: this.#clock,
-      url: this.url,
+      endpoint: this,
+      caller,
       headersTimeoutMs,
       repeatable: isRepeatable(request),
       signal,
       answered: (status) => this.#noteStatus(status),
       call,
-    });
-    this.#entering--;
-    return delivery.start();
+      watch: hangs && mayLeave && { hangs, mayLeave },
+    }).start();
   }
 
-  /** Counts a request in `#entering`. @returns the credential. @throws {EngineError} overloaded, or an error of the credential */
-  async #enter(call: UpstreamCall | undefined): Promise<string | undefined> {
-    const { outstanding } = this;
-    if (outstanding >= this.#limits.connections + this.#limits.queue) {
-      call?.end('overloaded');
-      const message = `limit of requests to ${this.url} exceeded: ${outstanding} are running or waiting`;
-      throw new EndpointError('overloaded', message, { reached: false });
-    }
+  /** @throws {EngineError} an error of the credential */
+  async #authorization(call: UpstreamCall | undefined): Promise<string | undefined> {
     this.#entering++;
     try {
       return await this.#credential.header();
     } catch (error) {
-      this.#entering--;
       call?.end(outcomeOfError(error));
       throw error;
+    } finally {
+      this.#entering--;
     }
   }
 
   #noteStatus(status: number): void {
+    this.answeredAt = this.#clock.monotonic();
     // Older versions respond with 403 to an invalid credential.
     if (status === 401 || status === 403) this.#credential.refused();
   }
@@ -156,7 +167,7 @@ function dispatchOptions(
     method: request.method,
     path: request.path,
     headers: headerList
-      ? withCredential(headerList, authorization)
+      ? withCredential([...headerList, ...Object.entries(traceHeaders ?? {}).flat()], authorization)
       : requestHeaderList(headers, authorization, isStream(body)),
     body: body ?? null,
     ...(bodyTimeoutMs === undefined ? {} : { bodyTimeout: bodyTimeoutMs }),

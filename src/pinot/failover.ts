@@ -1,143 +1,168 @@
-import { ExpiringLruCache } from '../platform/lru.ts';
+import { AnswerBody, responseOf } from './answer-body.ts';
 import { Attempt } from './attempt.ts';
 import { isRepeatable, isStream, type PooledEndpoint } from './endpoint.ts';
 import { EndpointError } from './failures.ts';
-import { HungEndpointError, type HangWatch } from './hang-watch.ts';
-import { EngineError, type AnswerSink, type EngineEndpoint, type EngineRequest, type EngineResponse } from './types.ts';
+import type { HangWatch } from './hang-watch.ts';
+import type { Suspects } from './suspects.ts';
+import type { AnswerSink, EngineEndpoint, EngineRequest, EngineResponse } from './types.ts';
 
-/** How long other endpoints are tried before an unreachable one; a successful request ends this at once. */
-const SUSPECT_MS = 10_000;
+/** Further brokers for a request. */
+export interface MoreBrokers {
+  /** Those known now. Neither waits nor throws. */
+  readonly known: () => readonly PooledEndpoint[];
+  /** After all known ones failed. */
+  readonly afterFailure: () => Promise<readonly PooledEndpoint[]>;
+  /** Called for a broker that rejected the credential of the gateway while another one accepted it. */
+  readonly onRejection: (message: string, url: string) => void;
+}
 
-/** The same after an endpoint hung: trying it again takes seconds. */
-const HUNG_MS = 60_000;
-
-/** Endpoints that are remembered; with more failing ones the order of attempts hardly matters. */
-const MAX_SUSPECTS = 1_000;
-
-/** Remembers recently failed endpoints, so that others are tried first. */
-export class Suspects {
-  readonly #failed: ExpiringLruCache<string, true>;
-
-  /** @param now monotonic clock in milliseconds */
-  constructor(now: () => number) {
-    this.#failed = new ExpiringLruCache({ monotonic: now }, MAX_SUSPECTS);
-  }
-
-  suspect(url: string, ms: number = SUSPECT_MS): void {
-    this.#failed.set(url, true, ms);
-  }
-
-  /** Remembers the endpoint if the error shows that it cannot be reached, or soon will not be. */
-  note(url: string, error: unknown): void {
-    if (isLost(error)) this.suspect(url, error instanceof HungEndpointError ? HUNG_MS : SUSPECT_MS);
-  }
-
-  clear(url: string): void {
-    if (this.#failed.size > 0) this.#failed.delete(url);
-  }
-
-  /** Whether an endpoint failed recently. */
-  get any(): boolean {
-    return this.#failed.size > 0 && this.#failed.dropExpired() > 0;
-  }
-
-  has(url: string): boolean {
-    return this.#failed.size > 0 && this.#failed.get(url) === true;
-  }
+/** What is known of all endpoints. */
+export interface EndpointHealth {
+  readonly suspects: Suspects;
+  readonly hangs: HangWatch;
 }
 
 /** Several interchangeable endpoints as one. After a failure the next one is tried if the first did not execute the request, or if the request is safe to repeat. */
 export class FailoverEndpoint implements EngineEndpoint {
   readonly #endpoints: readonly PooledEndpoint[];
-  readonly #suspects: Suspects;
+  readonly #health: EndpointHealth;
   readonly #brokers: MoreBrokers | undefined;
-  readonly #hangs: HangWatch | undefined;
 
   /**
    * @param endpoints at least one, in order of preference
-   * @param brokers for brokers: finds others when all of these failed. A response that ends early, or that shows that the broker is stopping, is then
-   * a failure, too. `hangs` for controllers: another one is tried also if one hangs
+   * @param brokers for brokers: finds others when all of these failed. A response that ends early, that shows that the broker is stopping, or that rejects
+   * the credential, is then a failure, too
    */
-  constructor(
-    endpoints: readonly PooledEndpoint[],
-    suspects: Suspects,
-    { brokers, hangs }: { readonly brokers?: MoreBrokers; readonly hangs?: HangWatch } = {},
-  ) {
+  constructor(endpoints: readonly PooledEndpoint[], health: EndpointHealth, brokers?: MoreBrokers) {
     this.#endpoints = endpoints;
-    this.#suspects = suspects;
+    this.#health = health;
     this.#brokers = brokers;
-    this.#hangs = hangs;
   }
 
   /** URL of the endpoint that would be tried first now. */
   get url(): string {
-    return this.#inOrder()[0]?.url ?? '';
+    return new Course(this.#endpoints, this.#health.suspects).next().url;
   }
 
-  request(request: EngineRequest): Promise<EngineResponse> {
-    return this.#first(request, (endpoint, asked) => endpoint.request(asked));
+  async request(request: EngineRequest): Promise<EngineResponse> {
+    if (this.#brokers === undefined || isStream(request.body)) {
+      return this.#first(request, (endpoint, mayLeave) => endpoint.request(request, mayLeave));
+    }
+    const body = new AnswerBody();
+    const url = await this.#ask(request, body, this.#brokers);
+    return responseOf(body, url);
   }
 
   async deliver(request: EngineRequest, sink: AnswerSink): Promise<void> {
-    if (this.#brokers === undefined || !isRepeatable(request)) {
-      return this.#first(request, (endpoint, asked) => endpoint.deliver(asked, sink));
+    if (this.#brokers === undefined || isStream(request.body)) {
+      return this.#first(request, (endpoint, mayLeave) => endpoint.deliver(request, sink, mayLeave));
     }
+    await this.#ask(request, sink, this.#brokers);
+  }
+
+  /** Whether there is never another endpoint: then nothing depends on whether this one hangs. */
+  get #isSingle(): boolean {
+    return this.#brokers === undefined && this.#endpoints.length === 1;
+  }
+
+  /** Asks brokers. @returns the URL of the one whose response the sink gets */
+  async #ask(request: EngineRequest, sink: AnswerSink, brokers: MoreBrokers): Promise<string> {
     const attempts: Attempt[] = [];
     try {
-      await this.#first(request, (endpoint) => {
-        const attempt = new Attempt(sink, endpoint.url, () => this.#suspects.suspect(endpoint.url));
+      const url = await this.#first(request, async (endpoint, mayLeave) => {
+        const attempt = new Attempt(sink, {
+          url: endpoint.url,
+          isRepeatable: isRepeatable(request),
+          onLost: () => this.#health.suspects.suspect(endpoint.url),
+        });
         attempts.push(attempt);
-        return attempt.ask(endpoint, request);
+        await attempt.ask(endpoint, request, mayLeave);
+        return endpoint.url;
       });
+      for (const { url, rejection } of attempts) {
+        if (rejection !== undefined) brokers.onRejection(rejection, url);
+      }
+      return url;
     } catch (error) {
-      if (!attempts.some((attempt) => attempt.releaseAnyway())) throw error;
+      const released = attempts.find((attempt) => attempt.releaseAnyway());
+      if (released === undefined) throw error;
+      return released.url;
     }
   }
 
   /** Tries the endpoints in order and returns the first response, whatever its status. */
   async #first<T>(
     request: EngineRequest,
-    ask: (endpoint: PooledEndpoint, request: EngineRequest) => Promise<T>,
+    ask: (endpoint: PooledEndpoint, mayLeave: (() => boolean) | undefined) => Promise<T>,
   ): Promise<T> {
-    const tried = new Set<PooledEndpoint>();
-    let endpoints = this.#inOrder();
+    const { suspects, hangs } = this.#health;
+    hangs.recheck();
+    const course = new Course(this.#endpoints, suspects);
     let sent = 0;
+    let isOver = false;
+    const mayLeave = (): boolean => {
+      if (isOver || !isRepeatable(request) || sent + 1 >= MAX_SENT) return false;
+      if (!course.hasUnsuspected) course.add(this.#brokers?.known() ?? []);
+      return course.hasUnsuspected;
+    };
     for (;;) {
-      const endpoint = endpoints.find((one) => !tried.has(one)) as PooledEndpoint;
-      tried.add(endpoint);
+      const endpoint = course.next();
       try {
-        const hangs = tried.size < endpoints.length && isRepeatable(request) ? this.#hangs : undefined;
-        const answer = await (hangs?.ask(endpoint, request, (watched) => ask(endpoint, watched)) ??
-          ask(endpoint, request));
-        this.#suspects.clear(endpoint.url);
+        const answer = await ask(endpoint, this.#isSingle ? undefined : mayLeave);
+        isOver = true;
+        suspects.clear(endpoint.url);
         return answer;
       } catch (error) {
-        this.#suspects.note(endpoint.url, error);
+        suspects.note(endpoint.url, error);
         if (!mayTryNext(error, request)) throw error;
-        if (error.reached && ++sent >= MAX_SENT) throw error;
-        if (tried.size >= endpoints.length) endpoints = (await this.#brokers?.()) ?? endpoints;
-        if (endpoints.every((one) => tried.has(one))) throw error;
+        if ((error.reached || error.rejected) && ++sent >= MAX_SENT) throw error;
+        // Other brokers know the same credential.
+        if (!course.hasNext && !error.rejected) course.add((await this.#brokers?.afterFailure()) ?? []);
+        if (!course.hasNext) throw error;
         endpoint.retried(request);
       }
     }
   }
+}
 
-  #inOrder(): readonly PooledEndpoint[] {
-    const [first] = this.#endpoints;
-    if (this.#endpoints.length === 1 || (first && !this.#suspects.has(first.url))) return this.#endpoints;
-    const suspect = (endpoint: PooledEndpoint) => Number(this.#suspects.has(endpoint.url));
-    return this.#endpoints.toSorted((a, b) => suspect(a) - suspect(b));
+/** The endpoints that one request has tried, and those that are left. */
+class Course {
+  readonly #left: Set<PooledEndpoint>;
+  readonly #tried = new Set<PooledEndpoint>();
+  readonly #suspects: Suspects;
+
+  constructor(endpoints: readonly PooledEndpoint[], suspects: Suspects) {
+    this.#left = new Set(endpoints);
+    this.#suspects = suspects;
+  }
+
+  get hasNext(): boolean {
+    return this.#left.size > 0;
+  }
+
+  /** Whether one is left that did not fail recently. */
+  get hasUnsuspected(): boolean {
+    return this.#unsuspected() !== undefined;
+  }
+
+  add(endpoints: readonly PooledEndpoint[]): void {
+    for (const endpoint of endpoints) if (!this.#tried.has(endpoint)) this.#left.add(endpoint);
+  }
+
+  /** The next endpoint: the first one, but those that failed recently last. Requires `hasNext`. */
+  next(): PooledEndpoint {
+    const [first] = this.#left;
+    const next = this.#unsuspected() ?? (first as PooledEndpoint);
+    this.#left.delete(next);
+    this.#tried.add(next);
+    return next;
+  }
+
+  #unsuspected(): PooledEndpoint | undefined {
+    for (const endpoint of this.#left) if (!this.#suspects.has(endpoint.url)) return endpoint;
+    return undefined;
   }
 }
-
-/** Whether the endpoint cannot be reached, or soon will not be. */
-function isLost(error: unknown): boolean {
-  if (!(error instanceof EngineError) || error.code !== 'unreachable') return false;
-  return !(error instanceof EndpointError && error.answered);
-}
-
-/** Further brokers to try when all known ones failed. */
-export type MoreBrokers = () => Promise<readonly PooledEndpoint[]>;
 
 /** Maximum endpoints that may receive one request: a request that causes one endpoint to fail may cause others to fail. */
 const MAX_SENT = 3;

@@ -8,16 +8,28 @@ export interface EndpointErrorOptions {
   readonly reached: boolean;
   /** Whether the endpoint sent a complete response, so that it need not be avoided. Default: false. */
   readonly answered?: boolean;
+  /** Whether it rejected the gateway's credential, and so did not execute the request. Default: false. */
+  readonly rejected?: boolean;
 }
 
 /** An EngineError with what is known about the request. */
 export class EndpointError extends EngineError {
   readonly reached: boolean;
   readonly answered: boolean;
+  readonly rejected: boolean;
   constructor(code: EngineError['code'], message: string, options: EndpointErrorOptions) {
     super(code, message, options);
     this.reached = options.reached;
     this.answered = options.answered ?? false;
+    this.rejected = options.rejected ?? false;
+  }
+}
+
+/** The endpoint accepts connections, but responds neither to the request nor to a probe. */
+export class HungEndpointError extends EndpointError {
+  constructor(url: string) {
+    super('unreachable', `${url} accepts connections but does not respond, not even to a probe`, { reached: true });
+    this.name = 'HungEndpointError';
   }
 }
 
@@ -82,10 +94,9 @@ export function isConnectionLoss(error: unknown): boolean {
 /** How a request ended with an error of this client or of undici, for metrics. */
 export function outcomeOfError(error: unknown): UpstreamOutcome {
   if (!(error instanceof EngineError)) return outcomeOfCode(error);
-  // Given up because the endpoint hangs, or by a sink that rejects the response.
-  if (error.code === 'aborted' && error.cause instanceof EngineError) {
-    return error.cause.code === 'unreachable' ? 'timeout' : outcomeOfError(error.cause);
-  }
+  if (error instanceof HungEndpointError) return 'timeout';
+  // Given up by a sink that rejects the response.
+  if (error.code === 'aborted' && error.cause instanceof EngineError) return outcomeOfError(error.cause);
   if (error.code === 'unreachable') return error instanceof EndpointError && error.reached ? 'reset' : 'refused';
   return OUTCOMES[error.code];
 }

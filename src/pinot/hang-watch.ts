@@ -1,105 +1,175 @@
 import { withErrorListener } from '../platform/stream-errors.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { PooledEndpoint } from './endpoint.ts';
-import { EndpointError } from './failures.ts';
-import { EngineError, type EngineRequest } from './types.ts';
+import { HungEndpointError } from './failures.ts';
+import type { Suspects } from './suspects.ts';
+import { EngineError, type EngineEndpoint } from './types.ts';
 
-/** Time without a response after which an endpoint is probed. Ordinary calls take less, so they cost no probe. */
+/** Time without progress after which an endpoint is probed. Most requests take less, so they cost no probe. */
 const PROBE_AFTER_MS = 2_000;
 const PROBE_TIMEOUT_MS = 2_000;
 /** Of the request's time-out, so that half of it is left for another endpoint. */
 const SHARE = 0.25;
+/** How long others are tried before an endpoint that hangs, unless a later probe gets a response. */
+const HUNG_MS = 60_000;
+/** Minimum time between two probes of an endpoint that hangs. */
+const PROBE_AGAIN_MS = 1_000;
 
-/** The endpoint accepts connections, but responds neither to the request nor to `GET /health`. */
-export class HungEndpointError extends EndpointError {
-  constructor(url: string) {
-    super('unreachable', `${url} accepts connections but does not respond, not even to \`GET /health\``, {
-      reached: true,
-    });
-    this.name = 'HungEndpointError';
-  }
+export interface HangWatchOptions {
+  readonly clock: Pick<Clock, 'monotonic' | 'schedule'>;
+  readonly suspects: Suspects;
+  /**
+   * Sends a cheap request over a connection of its own: those for requests may all be waiting. Resolves with any response.
+   * @throws {EngineError} as `EngineEndpoint.request`; `timeout` where there is no response in time
+   */
+  readonly probe: (url: string, timeoutMs: number) => Promise<unknown>;
+  /** Milliseconds without progress after which an endpoint is probed; default 2 s. */
+  readonly afterMs?: number;
+}
+
+/** What the watch knows of an endpoint. */
+export interface WatchedEndpoint {
+  readonly url: string;
+  /** Monotonic time of the last response to any request. */
+  answeredAt: number;
+}
+
+/** A request in progress. */
+export interface WatchedExchange {
+  /** Grows with each part of the response. */
+  readonly progress: number;
+  /** Whether it waits for its reader, and not for the endpoint. */
+  readonly isPaused: boolean;
+  /** Whether another endpoint can take over, or a failure is better than waiting. Asked each time when the endpoint hangs. */
+  mayLeave(): boolean;
+  /** Ends the request. */
+  leave(error: HungEndpointError): void;
 }
 
 /**
- * Ends requests to endpoints that hang, such as a stopped process whose port still accepts connections, so that another one can be tried
- * within the request's time-out. A slow request to an endpoint that works is not ended: `GET /health` tells the two apart.
+ * Finds endpoints that accept connections but do not respond, such as a stopped process, so that their requests go elsewhere within seconds. A slow request
+ * to an endpoint that works is not ended: a probe tells the two apart. For controllers, brokers and other gateways alike.
  */
 export class HangWatch {
-  readonly #clock: Pick<Clock, 'schedule'>;
-  readonly #probed: ReadonlyMap<string, PooledEndpoint>;
-  /** Probes in progress by URL: requests that wait for the same endpoint share one. */
+  readonly #options: HangWatchOptions;
+  readonly #afterMs: number;
+  /** Probes in progress by URL: requests that wait for the same endpoint share one. Resolve to whether it hangs. */
   readonly #probes = new Map<string, Promise<boolean>>();
+  /** Endpoints that hang, with the time when their last probe ended. All are suspected; see `recheck`. */
+  readonly #hung = new Map<string, number>();
 
-  /** @param probed the endpoints by URL, with connections of their own: those for requests may all be waiting */
-  constructor(clock: Pick<Clock, 'schedule'>, probed: readonly PooledEndpoint[]) {
-    this.#clock = clock;
-    this.#probed = new Map(probed.map((endpoint) => [endpoint.url, endpoint]));
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([...this.#probed.values()].map((endpoint) => endpoint.close()));
+  constructor(options: HangWatchOptions) {
+    this.#options = options;
+    this.#afterMs = options.afterMs ?? PROBE_AFTER_MS;
   }
 
   /**
-   * @param ask sends the request that it is given, which has another signal
-   * @throws {HungEndpointError} if the endpoint hangs; otherwise as `ask`
+   * Watches a request from now on.
+   * @param headersTimeoutMs of the request
+   * @returns ends the watch; must be called when the request ends
    */
-  async ask<T>(
-    endpoint: PooledEndpoint,
-    request: EngineRequest,
-    ask: (request: EngineRequest) => Promise<T>,
-  ): Promise<T> {
-    const { signal, headersTimeoutMs = Number.POSITIVE_INFINITY } = request;
-    const ending = new AbortController();
+  follow(endpoint: WatchedEndpoint, exchange: WatchedExchange, headersTimeoutMs: number): () => void {
     const share = headersTimeoutMs * SHARE;
-    let answered = false;
-    const probe = async (): Promise<void> => {
-      const responds = await this.#responds(endpoint.url, Math.min(PROBE_TIMEOUT_MS, share));
-      // The response may have begun during the probe.
-      if (!responds && !answered) ending.abort(new HungEndpointError(endpoint.url));
+    const afterMs = Math.min(this.#afterMs, share);
+    let seen = exchange.progress;
+    let isOver = false;
+    const check = async (): Promise<void> => {
+      const before = exchange.progress;
+      const isStill = (): boolean => !isOver && exchange.progress === before;
+      if (before === seen && !exchange.isPaused && this.#isSilent(endpoint, afterMs)) {
+        const hangs = await this.#hangs(endpoint, Math.min(PROBE_TIMEOUT_MS, share));
+        // The response may have begun during the probe.
+        if (hangs && isStill() && exchange.mayLeave()) return exchange.leave(new HungEndpointError(endpoint.url));
+      }
+      seen = before;
+      if (!isOver) schedule();
     };
-    const cancel = this.#clock.schedule(() => void probe(), Math.min(PROBE_AFTER_MS, share));
-    try {
-      const either = signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
-      const answer = await ask({ ...request, signal: either });
-      answered = true;
-      return answer;
-    } catch (error) {
-      throw ending.signal.aborted ? ending.signal.reason : error;
-    } finally {
+    let cancel: () => void;
+    const schedule = (): void => {
+      cancel = this.#options.clock.schedule(() => void check(), afterMs);
+    };
+    schedule();
+    return () => {
+      isOver = true;
       cancel();
+    };
+  }
+
+  /** Probes the endpoints that hang again, in the background, to find those that respond again. Call it with each request that could use them. */
+  recheck(): void {
+    const { clock, suspects } = this.#options;
+    for (const [url, probedAt] of this.#hung) {
+      if (!suspects.has(url)) this.#hung.delete(url);
+      else if (clock.monotonic() - probedAt >= PROBE_AGAIN_MS) void this.#probe({ url, answeredAt: 0 });
     }
   }
 
+  /** Notes the outcome of a request that is as cheap as a probe. @returns whether it shows that the endpoint hangs */
+  note(url: string, error: unknown): boolean {
+    if (!(error instanceof EngineError) || error.code !== 'timeout') return false;
+    this.#options.suspects.suspect(url, HUNG_MS);
+    this.#hung.set(url, this.#options.clock.monotonic());
+    return true;
+  }
+
+  /** Whether an endpoint that hung still does. Probes it unless that was done just now; at once for one that did not hang. */
+  async stillHangs(url: string): Promise<boolean> {
+    const { clock, suspects } = this.#options;
+    const probedAt = this.#hung.get(url);
+    if (probedAt === undefined || !suspects.has(url)) return false;
+    return clock.monotonic() - probedAt < PROBE_AGAIN_MS || this.#probe({ url, answeredAt: 0 });
+  }
+
+  #isSilent({ answeredAt }: WatchedEndpoint, ms: number): boolean {
+    return this.#options.clock.monotonic() - answeredAt >= ms;
+  }
+
   /**
-   * Whether the endpoint responds to `GET /health`, with any status. A probe has a time-out of its own, so that a request with little time does
-   * not decide for the others that share it; each waits for it as long as its own time allows.
+   * Whether the endpoint hangs. A probe has a time-out of its own, so that a request with little time does not decide for the others that share it;
+   * each waits for it as long as its own time allows.
    * @param limitMs how long this request can wait
    */
-  async #responds(url: string, limitMs: number): Promise<boolean> {
-    let probe = this.#probes.get(url);
-    if (probe === undefined) {
-      probe = this.#probe(url).finally(() => this.#probes.delete(url));
-      this.#probes.set(url, probe);
-    }
+  async #hangs(endpoint: WatchedEndpoint, limitMs: number): Promise<boolean> {
     const waited = Promise.withResolvers<boolean>();
-    const cancel = this.#clock.schedule(() => waited.resolve(false), limitMs);
+    const cancel = this.#options.clock.schedule(() => waited.resolve(true), limitMs);
     try {
-      return await Promise.race([probe, waited.promise]);
+      return await Promise.race([this.#probe(endpoint), waited.promise]);
     } finally {
       cancel();
     }
   }
 
-  async #probe(url: string): Promise<boolean> {
+  #probe(endpoint: WatchedEndpoint): Promise<boolean> {
+    const { url } = endpoint;
+    let probe = this.#probes.get(url);
+    if (probe === undefined) {
+      probe = this.#probeNow(endpoint).finally(() => this.#probes.delete(url));
+      this.#probes.set(url, probe);
+    }
+    return probe;
+  }
+
+  async #probeNow(endpoint: WatchedEndpoint): Promise<boolean> {
+    const { clock, suspects, probe } = this.#options;
+    const { url } = endpoint;
     try {
-      const timeouts = { headersTimeoutMs: PROBE_TIMEOUT_MS, bodyTimeoutMs: PROBE_TIMEOUT_MS };
-      const answer = await this.#probed.get(url)?.request({ method: 'GET', path: '/health', ...timeouts });
-      if (answer !== undefined) withErrorListener(answer.body).resume();
-      return true;
+      await probe(url, PROBE_TIMEOUT_MS);
+      endpoint.answeredAt = clock.monotonic();
     } catch (error) {
       // A refused connection shows no hang: the request itself fails then, too.
-      return !(error instanceof EngineError && error.code === 'timeout');
+      if (this.note(url, error)) return true;
     }
+    if (this.#hung.delete(url)) suspects.clear(url);
+    return false;
   }
+}
+
+/** Sends a probe and discards the response. @throws {EngineError} as `EngineEndpoint.request` */
+export async function probeEndpoint(endpoint: EngineEndpoint, path: string, timeoutMs: number): Promise<void> {
+  const { body } = await endpoint.request({
+    method: 'GET',
+    path,
+    headersTimeoutMs: timeoutMs,
+    bodyTimeoutMs: timeoutMs,
+  });
+  withErrorListener(body).destroy();
 }

@@ -1,9 +1,15 @@
 import type { Socket } from 'node:net';
 import { buildConnector, Client, type Dispatcher, Pool } from 'undici';
+import type { Clock } from '../platform/clock.ts';
+import { FairQueue, type Place, type Refusal } from '../platform/fair-queue.ts';
 
 export interface PoolOptions {
   /** Maximum open connections. */
   readonly connections: number;
+  /** Maximum exchanges that wait for a connection. */
+  readonly queue: number;
+  /** The part of `connections` and `queue` that one caller may use: more than 0, at most 1. */
+  readonly share: number;
   readonly connectTimeoutMs: number;
   /** Maximum idle time in a response body, in milliseconds; a request may override it. */
   readonly bodyTimeoutMs: number;
@@ -17,8 +23,15 @@ const MAX_HEAD_BYTES = 64 * 1024;
 /** An exchange that may wait for a connection. */
 export interface PooledExchange extends Dispatcher.DispatchHandler {
   readonly options: Dispatcher.DispatchOptions;
+  /** On whose behalf it is; the gateway itself is one caller, too. */
+  readonly caller: string;
   /** Set before the request is written. */
   link: EngineLink | undefined;
+  /** For the pool. */
+  place: Place | undefined;
+  isDispatched: boolean;
+  /** Called instead of the dispatch where too many wait. */
+  onRefused(reason: Refusal): void;
 }
 
 /** Connection state that undici does not pass to its handlers. */
@@ -31,17 +44,21 @@ export interface EngineLink {
 
 /**
  * All connections to one address. Exchanges beyond the number of connections wait here and not in undici, because undici keeps an aborted request
- * in its queue until a connection is free.
+ * in its queue until a connection is free. Callers take turns, and one of them gets a part of the connections: its requests may all hang.
  */
 export class EnginePool {
   readonly #pool: Pool;
-  readonly #connections: number;
-  readonly #waiting = new Set<PooledExchange>();
-  #running = 0;
+  readonly #queue: FairQueue;
 
   /** @param url scheme, host and port */
-  constructor(url: string, { connections, connectTimeoutMs, bodyTimeoutMs, ca }: PoolOptions) {
-    this.#connections = connections;
+  constructor(url: string, options: PoolOptions, clock: Pick<Clock, 'monotonic' | 'schedule'>) {
+    const { connections, queue, share, connectTimeoutMs, bodyTimeoutMs, ca } = options;
+    const perKey = Math.max(1, Math.floor(connections * share));
+    const maxWaitingOfKey = Math.ceil(queue * share);
+    this.#queue = new FairQueue(
+      { name: 'pool', total: connections, perKey, maxWaiting: queue, maxWaitingOfKey },
+      clock,
+    );
     this.#pool = new Pool(url, {
       connections,
       // The engine speaks HTTP/1.1. One request per connection, so that a slow query does not delay others.
@@ -56,22 +73,27 @@ export class EnginePool {
     });
   }
 
-  /** Exchanges that are running or waiting. */
-  get size(): number {
-    return this.#running + this.#waiting.size;
+  /** Exchanges that have a connection, or are about to get one. */
+  get used(): number {
+    return this.#queue.used;
   }
 
-  get load(): { readonly used: number; readonly waiting: number } {
-    return { used: this.#running, waiting: this.#waiting.size };
+  /** Exchanges that wait for a connection. */
+  get waiting(): number {
+    return this.#queue.waiting;
   }
 
-  /** Dispatches the exchange when a connection is free. Each `enter` must be followed by exactly one successful `withdraw` or one `leave`. */
+  /** Dispatches the exchange when a connection is free. Each `enter` must be followed by one `withdraw` or one `leave`, unless it is refused. */
   enter(exchange: PooledExchange): void {
-    if (this.#running >= this.#connections) this.#waiting.add(exchange);
-    else {
-      this.#running++;
-      this.dispatch(exchange);
-    }
+    const place = this.#queue.enter(exchange.caller, {
+      start: (given) => {
+        exchange.place = given;
+        exchange.isDispatched = true;
+        this.dispatch(exchange);
+      },
+      refuse: (reason) => exchange.onRefused(reason),
+    });
+    exchange.place ??= place;
   }
 
   /** Dispatches an exchange again that already has a place. */
@@ -81,16 +103,14 @@ export class EnginePool {
 
   /** Removes a waiting exchange. @returns false if it was not waiting */
   withdraw(exchange: PooledExchange): boolean {
-    return this.#waiting.delete(exchange);
+    if (exchange.isDispatched) return false;
+    exchange.place?.release();
+    return true;
   }
 
   /** Frees the place of an exchange that undici has finished. */
-  leave(): void {
-    this.#running--;
-    const [next] = this.#waiting;
-    if (next === undefined) return;
-    this.#waiting.delete(next);
-    this.enter(next);
+  leave(exchange: PooledExchange): void {
+    exchange.place?.release();
   }
 
   /** Fails all running and waiting exchanges. */

@@ -36,6 +36,11 @@ export function isUsableHead({ status, rawHeaders }: AnswerHead): boolean {
   return status < SERVER_ERROR && headerOf(rawHeaders, ERROR_CODE) === '-1';
 }
 
+/** Whether the broker rejects the credential of the gateway, or its access to a table. Older versions respond with 403 to an invalid credential. */
+export function isRejection({ status }: AnswerHead): boolean {
+  return status === 401 || status === 403;
+}
+
 /** Whether a complete response comes from outside of the query engine, so that another broker may have the result. The broker itself may be well. */
 export function isServerError({ status, rawHeaders }: AnswerHead): boolean {
   return status >= SERVER_ERROR && headerOf(rawHeaders, ERROR_CODE) === undefined;

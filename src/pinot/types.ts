@@ -16,6 +16,8 @@ export interface EngineRequest {
   readonly headersTimeoutMs?: number;
   /** Maximum idle time in the response body, in milliseconds; default: the endpoint's. */
   readonly bodyTimeoutMs?: number;
+  /** SRN of the caller on whose behalf the request is: callers take turns in the use of connections. Default: the gateway itself. */
+  readonly caller?: string;
   /** Whether the request may be sent again, also to another endpoint, if no response arrived. Default: true for GET and HEAD. Never for a stream body. */
   readonly repeatable?: boolean;
   /** Of the client's request that this one serves. */

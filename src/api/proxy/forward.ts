@@ -82,6 +82,7 @@ function engineRequest(request: FastifyRequest, options: ForwardOptions): Engine
   return {
     method: request.method,
     path,
+    caller: request.principal.srn,
     // Rows can be counted only in an uncompressed response.
     headers: request.maxRows === undefined ? headers : { ...headers, 'accept-encoding': 'identity' },
     ...(body === undefined ? {} : { body }),

@@ -73,6 +73,7 @@ export async function passList(
   const answer = await options.engine.controller.request({
     method: 'GET',
     path: judged.path,
+    caller: request.principal.srn,
     // Only an uncompressed list can be filtered.
     headers: { ...judged.headers, 'accept-encoding': 'identity' },
     signal,

@@ -7,6 +7,9 @@ import type { MyQueries, QueryStatus } from './status-schemas.ts';
 /** Bytes of a response of another gateway: 1,001 queries with the longest texts that are recorded. */
 const MAX_BYTES = 32 * 1024 * 1024;
 
+/** Time limit of the listing of another gateway, which may read its whole store. One that does not respond at all is left earlier. */
+const LISTING_MS = 10_000;
+
 export interface QueriesOfPeers {
   readonly lists: readonly (readonly QueryStatus[])[];
   /** Whether a gateway did not respond, or not with all queries. */
@@ -36,8 +39,10 @@ async function queriesOfPeer(
   { client }: Forwarding,
   signal: AbortSignal,
 ): Promise<MyQueries | undefined> {
+  if (client.isSuspected(peer)) return undefined;
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(LISTING_MS)]);
   try {
-    const { status, body } = await client.forward(request, classOf(request.raw), peer, signal);
+    const { status, body } = await client.forward(request, classOf(request.raw), peer, limited);
     const pieces: Uint8Array[] = [];
     let bytes = 0;
     for await (const piece of body as AsyncIterable<Uint8Array>) {

@@ -16,6 +16,7 @@ export async function openEngine({ settings, log, closers, upstreams }: Boot): P
   const engine = createEngine({
     controllerUrls: settings.controllers,
     brokerUrls: settings.brokers,
+    limits: { share: settings['max-pool-share'] / 100 },
     onProblem,
     observer: upstreams,
     ...(credentialFile !== undefined && {

@@ -52,7 +52,7 @@ export async function openQueryService(
     log,
     clock: systemClock,
     random: (bytes) => randomBytes(bytes),
-    peerClient: await transportOf(settings),
+    peerClient: { ...(await transportOf(settings)), share: settings['max-pool-share'] / 100 },
     observer: boot.upstreams,
     ...(gateways && { gateways }),
   });

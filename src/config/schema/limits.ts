@@ -29,6 +29,13 @@ export const LIMITS_SETTINGS = {
     minimum: 0,
     maximum: 1_000_000,
   }),
+  'max-pool-share': integer({
+    description:
+      'Percentage of the connections to one controller, broker or other gateway, and of the places to wait for one, that one caller may use. Further requests of the caller wait; waiting callers take turns.',
+    default: 50,
+    minimum: 1,
+    maximum: 100,
+  }),
   'query-timeout': duration({
     description: 'Time limit for a query until Pinot starts to respond. `0`: the default of the connection.',
     default: 0,

@@ -1,5 +1,6 @@
 import { errorMessage } from '../../platform/plain-error.ts';
 import type { MonotonicClock } from '../../platform/clock.ts';
+import { untilAborted } from '../../platform/until-aborted.ts';
 import type { GatewayIdentity } from '../options.ts';
 import { holderOf, holderTag, isRequestId } from '../request-id.ts';
 
@@ -44,8 +45,12 @@ export interface PeerDirectoryOptions {
 }
 
 const REFRESH_MS = 10_000;
+/** The same while a gateway did not respond: it may have started. */
+const RETRY_MS = 2_000;
+/** Time limit of `addresses`: a resolver that does not respond can take much longer. */
+const LOOKUP_MS = 3_000;
 /** Limits the connections that a wrong DNS name can cause. */
-const MAX_PEERS = 64;
+export const MAX_PEERS = 64;
 const LOCAL: Route = { kind: 'local' };
 const ABSENT: Route = { kind: 'absent' };
 const INCOMPLETE =
@@ -101,8 +106,7 @@ export class PeerDirectory {
 
   /** The other gateways, refreshed if they were looked up some time ago. */
   async current(): Promise<readonly Peer[]> {
-    const age = this.#options.clock.monotonic() - this.#readAt;
-    if (age >= (this.#options.refreshMs ?? REFRESH_MS)) await this.refresh();
+    if (this.#isDue()) await this.refresh();
     return this.#peers;
   }
 
@@ -125,18 +129,24 @@ export class PeerDirectory {
 
   async #find(which: (peer: Peer) => boolean): Promise<Peer | undefined> {
     const known = this.#peers.find(which);
-    const age = this.#options.clock.monotonic() - this.#readAt;
-    if (age < (this.#options.refreshMs ?? REFRESH_MS)) return known;
+    if (!this.#isDue()) return known;
     const refreshed = this.refresh();
     if (known !== undefined) return known;
     await refreshed;
     return this.#peers.find(which);
   }
 
+  #isDue(): boolean {
+    const { clock, refreshMs = REFRESH_MS } = this.#options;
+    const isPartial = this.#peers.some(({ id }) => id === undefined);
+    return clock.monotonic() - this.#readAt >= (isPartial ? Math.min(RETRY_MS, refreshMs) : refreshMs);
+  }
+
   async #read(): Promise<void> {
     const { self, addresses, identify, clock, onProblem } = this.#options;
     try {
-      const found = (await addresses()).filter((address) => !same(self, address));
+      const addressed = await untilAborted(addresses(), AbortSignal.timeout(LOOKUP_MS));
+      const found = addressed.filter((address) => !same(self, address));
       if (found.length > MAX_PEERS) onProblem(`found ${found.length} gateways; only the first ${MAX_PEERS} are used`);
       const peers = await Promise.all(
         found.slice(0, MAX_PEERS).map(async ({ host, port }) => ({ host, port, id: await identify({ host, port }) })),

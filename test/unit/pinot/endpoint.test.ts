@@ -35,7 +35,12 @@ async function serve(answer: (socket: Socket, text: string, connection: number) 
 }
 
 function endpointOf(url: string, limits: Partial<EndpointLimits> = {}): PooledEndpoint {
-  const endpoint = new PooledEndpoint(url, NO_CREDENTIAL, { ...DEFAULT_ENDPOINT_LIMITS, connections: 2, ...limits });
+  const endpoint = new PooledEndpoint(url, NO_CREDENTIAL, {
+    ...DEFAULT_ENDPOINT_LIMITS,
+    connections: 2,
+    share: 1,
+    ...limits,
+  });
   closers.push(() => endpoint.close());
   return endpoint;
 }

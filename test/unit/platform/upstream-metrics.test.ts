@@ -134,7 +134,7 @@ describe('requests to a broker are counted by outcome', () => {
 
   it('whose caller goes away, and how many run and wait meanwhile', async () => {
     const silent = await server(() => undefined);
-    const engine = engineOf({ brokerUrls: [silent], limits: { connections: 2, queue: 1 } });
+    const engine = engineOf({ brokerUrls: [silent], limits: { connections: 2, queue: 1, share: 1 } });
     const endpoint = await engine.brokerFor(TABLES);
     const leaving = new AbortController();
     const running = Array.from({ length: 3 }, () => ask(endpoint, { signal: leaving.signal }));

@@ -4,7 +4,6 @@ import { SqlRefusal } from '../../../access/sql/refusal.ts';
 import { DEFAULT_DATABASE, type TableName } from '../../../pinot/table-name.ts';
 import type { EngineRequest, KnownTables } from '../../../pinot/types.ts';
 import type { Turn } from '../../../platform/parts.ts';
-import type { Trail } from '../../../platform/trail.ts';
 import { traced } from '../../../platform/tracing.ts';
 import type { RequestClass, SqlPath } from '../../server/request/classify.ts';
 import { HttpError } from '../../server/errors.ts';
@@ -153,7 +152,7 @@ function commonDatabase(all: readonly JudgedSql[]): string | undefined {
 /** The engine request of a query. It is always a POST of JSON, which all engine versions support. */
 export function engineRequest(
   { path: { path }, fields, headers }: JudgedQuery,
-  { queryTimeoutMs, trail }: { readonly queryTimeoutMs: number | undefined; readonly trail: Trail },
+  exchange: Pick<Exchange, 'principal' | 'trail'> & { readonly queryTimeoutMs?: number | undefined },
 ): EngineRequest {
   return {
     method: 'POST',
@@ -161,8 +160,9 @@ export function engineRequest(
     headers: { ...headers, 'content-type': 'application/json; charset=utf-8' },
     body: JSON.stringify(fields),
     repeatable: true,
-    trail,
-    ...(queryTimeoutMs === undefined ? {} : { headersTimeoutMs: queryTimeoutMs }),
+    trail: exchange.trail,
+    caller: exchange.principal.srn,
+    ...(exchange.queryTimeoutMs === undefined ? {} : { headersTimeoutMs: exchange.queryTimeoutMs }),
   };
 }
 

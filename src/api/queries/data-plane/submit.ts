@@ -2,7 +2,7 @@ import { requestPieces } from '../../../pinot/pieces.ts';
 import { errorType, type TraceSpan } from '../../../platform/tracing.ts';
 import type { Trail } from '../../../platform/trail.ts';
 import type { TableName } from '../../../pinot/table-name.ts';
-import type { EngineEndpoint, EngineResponse } from '../../../pinot/types.ts';
+import type { EngineEndpoint, EngineRequest, EngineResponse } from '../../../pinot/types.ts';
 import type { QueryOrigin, Submitted } from '../../../results/submissions.ts';
 import type { RawField } from '../../../results/scanner/fields.ts';
 import type { SubmissionHooks } from '../../../results/submit.ts';
@@ -80,7 +80,9 @@ export async function runSubmission(
   const submit = (beginStoring: () => void): Promise<Submitted> =>
     parts.queries.submit(
       async () => {
-        const response = await requestQuery(endpoint, query, { ...run, trail });
+        const { principal } = exchange;
+        const request = engineRequest(query, { queryTimeoutMs: run.queryTimeoutMs, principal, trail });
+        const response = await requestQuery(endpoint, request, run);
         beginStoring();
         // Its plan is in the rows, which are not checked otherwise.
         return query.explains ? checkedAnswer(exchange, response, query) : response;
@@ -137,11 +139,10 @@ export function sqlOf({ fields }: JudgedQuery): string | undefined {
 
 async function requestQuery(
   endpoint: EngineEndpoint,
-  query: JudgedQuery,
-  { signal, queryTimeoutMs, onResponse, trail }: SubmissionRun & { readonly trail: Trail },
+  request: EngineRequest,
+  { signal, onResponse }: SubmissionRun,
 ): Promise<EngineResponse> {
   try {
-    const request = engineRequest(query, { queryTimeoutMs, trail });
     // Compression costs more CPU than it saves on the network to the engine.
     const uncompressed = { ...request, headers: { ...request.headers, 'accept-encoding': 'identity' }, signal };
     const response = await requestPieces(endpoint, uncompressed);

@@ -36,6 +36,19 @@ const STOPPING_1_5 = JSON.stringify({
   ],
 });
 
+/** As recorded from the multi-stage engine of a broker of 1.5.1 while it was being stopped. */
+const STOPPING_MULTISTAGE = JSON.stringify({
+  numRowsResultSet: 0,
+  partialResult: true,
+  exceptions: [
+    {
+      message:
+        'UnknownError: Task java.util.concurrent.FutureTask@39244cc7[Not completed, task = org.apache.pinot.spi.query.QueryThreadContext$1$$Lambda$1273/0x00007fbf21876d30@5aa2385b] rejected from java.util.concurrent.ThreadPoolExecutor@30f8a0c3[Shutting down, pool size = 1, active threads = 1, queued tasks = 0, completed tasks = 1]',
+      errorCode: 1000,
+    },
+  ],
+});
+
 /** As recorded from a broker of 1.5.1 while it was being stopped. */
 const LOST_CHANNEL_1_5 = JSON.stringify({
   resultTable: { dataSchema: { columnNames: ['count(*)'], columnDataTypes: ['LONG'] }, rows: [[10_000]] },
@@ -170,6 +183,7 @@ describe('a response of a broker that is stopping', () => {
       }) satisfies BrokerAnswer,
     ],
     ['of 1.5', send(STOPPING_1_5, { 'x-pinot-error-code': '200' })],
+    ['of 1.5, multi-stage engine', send(STOPPING_MULTISTAGE, { 'x-pinot-error-code': '1000' })],
     ['of 1.5, compressed', send(gzipSync(STOPPING_1_5), { 'x-pinot-error-code': '200', 'content-encoding': 'gzip' })],
     ['of 1.5, by its status', send(STOPPING_1_5, { 'x-pinot-error-code': '200' }, 500)],
     ['of 1.5, where one server had answered already', send(LOST_CHANNEL_1_5, { 'x-pinot-error-code': '425' })],
@@ -213,6 +227,25 @@ describe('a response of a broker that is stopping', () => {
     brokers[0].answer = send(STOPPING_0_11);
     controller.json('GET /tables/livebrokers', { events_OFFLINE: [brokers[0].address] });
     expect(await ask()).toEqual({ status: 200, body: STOPPING_0_11 });
+  });
+});
+
+describe('a broker that rejects the credential of the gateway', () => {
+  const rejects = send('HTTP 401 Unauthorized', {}, 401);
+
+  it.each(['/query/sql', '/query/sql?doPaginate=true'])(
+    'fails no query of %s while another one is well',
+    async (path) => {
+      brokers[0].answer = rejects;
+      for (let i = 0; i < 8; i++) expect((await ask(path)).status).toBe(200);
+      expect(brokers[0].queries).toBe(1);
+    },
+  );
+
+  it('is an error that names the credential if all of them do', async () => {
+    for (const broker of brokers) broker.answer = rejects;
+    const { status, body } = await ask();
+    expect([status, body]).toEqual([502, expect.stringContaining('the engine rejects the credential of the gateway')]);
   });
 });
 
