@@ -25,6 +25,8 @@ const ANSWER = JSON.stringify({
   numDocsScanned: ROW_COUNT,
 });
 const PAGE_ROWS = 500;
+/** Of a fault after which the gateway leaves another process: longer than the two probes that it takes. */
+const HANG_MS = Math.max(FAULT_MS, 8_000);
 
 const figures = new Figures('results');
 let engine: FakeEngine;
@@ -98,12 +100,15 @@ interface Allowed {
   readonly pages: readonly number[];
 }
 
-/** Clients submit and read for the time of a fault, until both are served again. Each acknowledged result must be complete afterwards. */
+/**
+ * Clients submit and read for the time of a fault, until both are served again. Each acknowledged result must be complete afterwards.
+ * @returns the responses to submissions
+ */
 async function observe(
   to: GatewayProcess,
-  fault: { readonly name: string; readonly begin: () => unknown; readonly end: () => unknown },
+  fault: { readonly name: string; readonly ms?: number; readonly begin: () => unknown; readonly end: () => unknown },
   allowed: Allowed,
-): Promise<void> {
+): Promise<readonly Outcome[]> {
   const { requestId } = await accepted(() => submit(to));
   const acknowledged: string[] = [];
   let offset = 0;
@@ -120,7 +125,7 @@ async function observe(
     return outcome;
   }, 50);
   await fault.begin();
-  await delay(FAULT_MS);
+  await delay(fault.ms ?? FAULT_MS);
   await fault.end();
   const endedAt = performance.now();
   const isGood = (): boolean => submissions.lastGoodAt >= endedAt && pages.lastGoodAt >= endedAt;
@@ -139,6 +144,7 @@ async function observe(
       .map(({ status, text }) => `${status} ${text}`);
   expect(others(submitted, allowed.submissions)).toEqual([]);
   expect(others(read, allowed.pages)).toEqual([]);
+  return submitted;
 }
 
 describe('a gateway with results in S3 serves only complete results while', () => {
@@ -197,6 +203,22 @@ describe('a gateway with results in a folder serves only complete results while'
     await observe(to, cut, { submissions: [200, 500, 502, 503, 504], pages: [200] });
   });
 
+  it('one of two brokers accepts connections and responds to nothing, and no query fails', async () => {
+    const name = 'one of two brokers accepts connections and does not respond';
+    const brokers = [enginePath.url, engine.url].map((url) => ({ host: '127.0.0.1', port: Number(new URL(url).port) }));
+    const listed = engine.answers.get('GET /tables/livebrokers');
+    engine.json('GET /tables/livebrokers', { orders_OFFLINE: brokers });
+    try {
+      const to = await start(properties(join(folder, name)));
+      const silent = { name, ms: HANG_MS, begin: () => enginePath.set('silent'), end: () => enginePath.set('none') };
+      const submitted = await observe(to, silent, { submissions: [200], pages: [200] });
+      // The first ones wait until the broker was probed, and the others do not.
+      expect(submitted.length).toBeGreaterThan(10);
+    } finally {
+      if (listed !== undefined) engine.answers.set('GET /tables/livebrokers', listed);
+    }
+  });
+
   it.skipIf(NOT_ROOT)(named('the disk is full (mounts a tmpfs)', NOT_ROOT), async () => {
     const disk = join(folder, 'disk');
     await mkdir(disk);
@@ -235,11 +257,25 @@ describe('a gateway that reads results of another one serves only complete resul
     await holder?.stop();
   });
 
+  const byProxy = (fault: Fault) => ({
+    ms: FAULT_MS,
+    hangs: false,
+    begin: () => peerPath.set(fault),
+    end: () => peerPath.set('none'),
+  });
+  const frozen = {
+    ms: HANG_MS,
+    hangs: true,
+    begin: () => holder.program.signalGroup('SIGSTOP'),
+    end: () => holder.program.signalGroup('SIGCONT'),
+  };
+
   it.each([
-    ['the other gateway resets all connections', 'reset', [200, 502, 503, 504]],
-    ['the other gateway does not respond', 'silent', [200, 502, 503, 504]],
+    ['the other gateway resets all connections', byProxy('reset'), [200, 502, 503, 504]],
+    ['the other gateway does not respond', { ...byProxy('silent'), ms: HANG_MS, hangs: true }, [200, 502, 503, 504]],
     // A page that has begun cannot become an error: its connection is aborted.
-    ['responses of the other gateway end early', 'half-answer', [200, 502, 503, 504, 'closed']],
+    ['responses of the other gateway end early', byProxy('half-answer'), [200, 502, 503, 504, 'closed']],
+    ['the other gateway is frozen', frozen, [200, 503, 'closed']],
   ] as const)('%s', async (name, fault, allowed) => {
     const reader = await GatewayProcess.start({
       controllers: engine.url,
@@ -260,13 +296,19 @@ describe('a gateway that reads results of another one serves only complete resul
     }, 50);
     // What the reader stores itself does not depend on the other one.
     const submissions = new Client(() => submit(reader), 50);
-    peerPath.set(fault);
-    await delay(FAULT_MS);
-    peerPath.set('none');
+    const listings = new Client(() => call(reader, 'GET', '/query/mine'), 50);
+    fault.begin();
+    await delay(fault.ms);
+    fault.end();
     const endedAt = performance.now();
     await expect.poll(() => pages.lastGoodAt >= endedAt, { timeout: WAIT_LIMIT_MS, interval: 20 }).toBe(true);
     const recoveredMs = performance.now() - endedAt;
-    const [read, submitted] = [await pages.stop(), await submissions.stop()];
+    const [read, submitted, listed] = [await pages.stop(), await submissions.stop(), await listings.stop()];
+    if (fault.hangs) {
+      expect(read.filter(({ status }) => status === 503).length).toBeGreaterThan(1);
+      expect(listed.filter(({ text }) => text.includes('"incomplete":true')).length).toBeGreaterThan(1);
+    }
+    expect(listed.filter(({ status }) => status !== 200)).toEqual([]);
     const seen = `submissions ${statuses(submitted)}; pages ${statuses(read)}`;
     figures.add({ fault: name, seen, longest: longest([...submitted, ...read]), recoveredMs });
     expect(submitted.filter(({ status }) => status !== 200)).toEqual([]);

@@ -22,6 +22,12 @@ const TESTS: readonly (readonly [symptom: string, test: string, text: string])[]
   ['the credential cannot be checked', 'test/unit/api/server/authentication.test.ts', 'cannot be checked now: '],
   ['the gateway is overloaded', 'test/unit/api/server/app.test.ts', 'the gateway is overloaded: try again'],
   ['is not running', 'test/unit/api/queries/three-gateways.test.ts', 'is not running; try again later'],
+  ['which stores the result', 'test/unit/api/queries/silent-gateway.test.ts', 'does not respond'],
+  [
+    'rejects the credential of the gateway',
+    'test/unit/pinot/unwell-brokers.test.ts',
+    'rejects the credential of the gateway',
+  ],
   ['the disk of the result store', 'test/unit/results/stores/file/file-io.test.ts', 'the result store is full'],
   ['the memory store uses', 'test/unit/results/stores/memory/memory-store.test.ts', 'the memory store uses'],
   ['the bucket', 'test/integration/results/unusable-store.test.ts', 'did not respond within 12 s'],
