@@ -1,3 +1,6 @@
+import { AT, COMPLETE_NUMBERS } from './json/grammar.ts';
+import { EVENT, JsonMachine } from './json/machine.ts';
+import { tokenText } from './json/valid-json.ts';
 import { atOnce, type Parts } from './parts.ts';
 import { decodeUtf8 } from './utf-8.ts';
 
@@ -49,118 +52,94 @@ export function* parsingStrictJson(bytes: Uint8Array, limits: StrictJsonLimits =
   const { text, invalidAt } = decodeUtf8(bytes);
   if (text === undefined)
     throw new StrictJsonError(`invalid UTF-8 at byte ${invalidAt}: JSON must be encoded in UTF-8`);
-  yield* new Scan(text, limits).run();
+  yield* new Scan(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), limits).run();
   // The scan has verified that the string is JSON, so this cannot fail.
   return JSON.parse(text);
 }
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const MINUS = 0x2d;
-const DOT = 0x2e;
-const COLON = 0x3a;
-const OPEN_ARRAY = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
-
-const LITERALS: Readonly<Record<number, string>> = { 0x66: 'false', 0x6e: 'null', 0x74: 'true' };
-const SHORT_ESCAPES = '"\\/bfnrt';
-const HEX_DIGITS = /^[0-9a-fA-F]{4}$/;
-
 /** An object or array that is not closed yet. */
 interface Open {
-  readonly isObject: boolean;
   firstKey: string | undefined;
   /** Created for the second key, because most objects are small. */
   keys: Set<string> | undefined;
 }
 
-/** One pass over the whole grammar, with an explicit stack instead of recursion. */
+/** One pass over the text, with an explicit stack instead of recursion. */
 class Scan {
-  readonly #text: string;
+  readonly #bytes: Buffer;
   readonly #maxDepth: number;
   readonly #maxValues: number;
+  readonly #machine: JsonMachine;
   readonly #open: Open[] = [];
-  #at = 0;
   #values = 0;
 
-  constructor(text: string, limits: StrictJsonLimits) {
+  constructor(bytes: Buffer, limits: StrictJsonLimits) {
     const { maxDepth = DEFAULT_MAX_JSON_DEPTH, maxValues = DEFAULT_MAX_JSON_VALUES } = limits;
-    this.#text = text;
+    this.#bytes = bytes;
     this.#maxDepth = maxDepth;
     this.#maxValues = maxValues;
+    this.#machine = new JsonMachine(maxDepth);
   }
 
   *run(): Parts<void> {
+    const machine = this.#machine;
     let nextPart = VALUES_PER_PART;
-    do {
-      this.#readValue();
+    for (let at = 0; ;) {
+      at = machine.scan(this.#bytes, at, this.#maxDepth);
+      if (machine.event === EVENT.none) break;
+      this.#take(at);
       if (this.#values < nextPart) continue;
       nextPart = this.#values + VALUES_PER_PART;
       yield;
-    } while (this.#continues());
+    }
+    // A number may end with the text.
+    const isComplete = machine.complete();
+    if (this.#machine.event === EVENT.word) this.#count(this.#bytes.length + machine.start);
+    if (!isComplete) throw this.#rejected(this.#bytes.length);
     if (nextPart > VALUES_PER_PART) yield;
   }
 
-  /** Reads a scalar, an empty object or array, or the beginning of one up to its first scalar. */
-  #readValue(): void {
-    for (;;) {
-      const code = this.#nextCode();
-      if (++this.#values > this.#maxValues) throw this.#error(`at most ${this.#maxValues} values are allowed`);
-      if (code !== OPEN_OBJECT && code !== OPEN_ARRAY) {
-        this.#readScalar(code);
-        return;
-      }
-      this.#enter(code === OPEN_OBJECT);
-      if (this.#nextCode() === (code === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY)) {
-        this.#at++;
+  /** @param at offset after the event */
+  #take(at: number): void {
+    const { event, start } = this.#machine;
+    switch (event) {
+      case EVENT.key:
+        this.#checkString();
+        this.#addKey();
+        break;
+      case EVENT.string:
+        this.#count(start - 1);
+        this.#checkString();
+        break;
+      case EVENT.word:
+        this.#count(start);
+        break;
+      case EVENT.openArray:
+      case EVENT.openObject:
+        this.#count(at - 1);
+        this.#open.push({ firstKey: undefined, keys: undefined });
+        break;
+      case EVENT.closeArray:
+      case EVENT.closeObject:
         this.#open.pop();
-        return;
-      }
-      if (code === OPEN_OBJECT) this.#readKey();
+        break;
+      case EVENT.tooDeep:
+        throw this.#error(at - 1, `nested too deeply: at most ${this.#maxDepth} levels are allowed`);
+      default:
+        throw this.#rejected(at - 1);
     }
   }
 
-  /** Closes objects and arrays that end after a value. @returns whether another value must follow; false at the end of the text */
-  #continues(): boolean {
-    for (;;) {
-      const code = this.#nextCode();
-      const inner = this.#open.at(-1);
-      if (!inner) {
-        if (this.#at < this.#text.length) throw this.#unexpected('the text must end after its one value');
-        return false;
-      }
-      if (code === COMMA) {
-        this.#at++;
-        if (inner.isObject) this.#readKey();
-        return true;
-      }
-      if (code !== (inner.isObject ? CLOSE_OBJECT : CLOSE_ARRAY))
-        throw this.#unexpected(`expected \`,\` or \`${inner.isObject ? '}' : ']'}\``);
-      this.#at++;
-      this.#open.pop();
-    }
+  /** @param at where the value begins */
+  #count(at: number): void {
+    if (++this.#values > this.#maxValues) throw this.#error(at, `at most ${this.#maxValues} values are allowed`);
   }
 
-  #enter(isObject: boolean): void {
-    if (this.#open.length >= this.#maxDepth)
-      throw this.#error(`nested too deeply: at most ${this.#maxDepth} levels are allowed`);
-    this.#open.push({ isObject, firstKey: undefined, keys: undefined });
-    this.#at++;
-  }
-
-  #readKey(): void {
-    if (this.#nextCode() !== QUOTE) throw this.#unexpected('expected a key in double quotes');
-    const start = this.#at;
-    const key = this.#readString();
-    if (!this.#isNew(key)) {
-      this.#at = start;
-      throw this.#error(`duplicate key \`${shorten(key)}\`: each key may occur once in an object`);
-    }
-    if (this.#nextCode() !== COLON) throw this.#unexpected('expected `:` after a key');
-    this.#at++;
+  #addKey(): void {
+    const { start, end } = this.#machine;
+    const key = tokenText(this.#bytes, start, end);
+    if (!this.#isNew(key))
+      throw this.#error(start - 1, `duplicate key \`${shorten(key)}\`: each key may occur once in an object`);
   }
 
   #isNew(key: string): boolean {
@@ -173,112 +152,64 @@ class Scan {
     return keys.size < keys.add(key).size;
   }
 
-  #readScalar(code: number): void {
-    if (code === QUOTE) {
-      this.#readString();
-      return;
-    }
-    const literal = LITERALS[code];
-    if (literal === undefined) this.#readNumber(code);
-    else if (this.#text.startsWith(literal, this.#at)) this.#at += literal.length;
-    else throw this.#unexpected('expected a JSON value');
-  }
-
-  #readNumber(first: number): void {
-    if (first === MINUS) this.#at++;
-    if (first !== MINUS && !isDigit(first)) throw this.#unexpected('expected a JSON value');
-    if (this.#code() === 0x30) this.#at++;
-    else this.#readDigits();
-    if (this.#code() === DOT) {
-      this.#at++;
-      this.#readDigits();
-    }
-    const exponent = this.#code();
-    if (exponent !== 0x45 && exponent !== 0x65) return;
-    this.#at++;
-    const sign = this.#code();
-    if (sign === MINUS || sign === 0x2b) this.#at++;
-    this.#readDigits();
-  }
-
-  #readDigits(): void {
-    if (!isDigit(this.#code())) throw this.#unexpected('expected a digit');
-    while (isDigit(this.#code())) this.#at++;
-  }
-
-  /** @returns the string with its escapes decoded */
-  #readString(): string {
-    const start = this.#at;
-    const text = this.#text;
-    let at = start + 1;
-    let escaped = false;
-    for (let code = text.charCodeAt(at); code !== QUOTE; code = text.charCodeAt(at)) {
-      // Also at the end of the text, where the code is NaN.
-      if (!(code >= 0x20)) {
-        this.#at = at;
-        throw this.#unexpected('expected `"` or a character that is not a control character');
-      }
-      if (code === BACKSLASH) {
-        escaped = true;
-        at = this.#afterEscape(at);
-      } else at++;
-    }
-    this.#at = at + 1;
-    return escaped ? this.#unescape(start) : text.slice(start + 1, at);
-  }
-
-  /** @param at where the backslash is */
-  #afterEscape(at: number): number {
-    const text = this.#text;
-    const isUnicode = text[at + 1] === 'u' && HEX_DIGITS.test(text.slice(at + 2, at + 6));
-    if (isUnicode) return at + 6;
-    if (at + 1 < text.length && SHORT_ESCAPES.includes(text.charAt(at + 1))) return at + 2;
-    this.#at = at;
+  #checkString(): void {
+    const { escaped, start, end } = this.#machine;
+    if (!escaped || tokenText(this.#bytes, start, end).isWellFormed()) return;
     throw this.#error(
-      'invalid escape: allowed are `\\" \\\\ \\/ \\b \\f \\n \\r \\t` and `\\u` with four hexadecimal digits',
-    );
-  }
-
-  #unescape(start: number): string {
-    const value = JSON.parse(this.#text.slice(start, this.#at)) as string;
-    if (value.isWellFormed()) return value;
-    this.#at = start;
-    throw this.#error(
+      start - 1,
       'a string contains half of a surrogate pair: `\\ud800` to `\\udbff` and `\\udc00` to `\\udfff` may only follow one another',
     );
   }
 
-  /** The code at the position; NaN at the end. */
-  #code(): number {
-    return this.#text.charCodeAt(this.#at);
+  /** The error for a byte that the grammar excludes, or for the end of the text. */
+  #rejected(at: number): StrictJsonError {
+    const { state, start } = this.#machine;
+    const escape = escapeOf(state);
+    if (escape > 0)
+      return this.#error(
+        at - escape,
+        'invalid escape: allowed are `\\" \\\\ \\/ \\b \\f \\n \\r \\t` and `\\u` with four hexadecimal digits',
+      );
+    // All that is known about a wrong literal is that no value begins with its letters.
+    if (state >= AT.literals)
+      return this.#unexpected(at < this.#bytes.length ? start : start + this.#bytes.length, VALUE);
+    return this.#unexpected(at, this.#expected(state));
   }
 
-  /** The code of the next character that is not white space; NaN at the end. */
-  #nextCode(): number {
-    let code = this.#code();
-    while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) {
-      this.#at++;
-      code = this.#code();
-    }
-    return code;
+  /** What may follow in a state. */
+  #expected(state: number): string {
+    const { depth, inObject } = this.#machine;
+    if (state <= AT.first) return VALUE;
+    if (state <= AT.firstKey) return 'expected a key in double quotes';
+    if (state === AT.colon) return 'expected `:` after a key';
+    if (state === AT.string || state === AT.keyString)
+      return 'expected `"` or a character that is not a control character';
+    if (state > AT.colon && !COMPLETE_NUMBERS.has(state)) return 'expected a digit';
+    if (depth === 0) return 'the text must end after its one value';
+    return `expected \`,\` or \`${inObject ? '}' : ']'}\``;
   }
 
-  #unexpected(expected: string): StrictJsonError {
-    const point = this.#text.codePointAt(this.#at);
-    if (point === undefined) return this.#error(`the text ends too early, ${expected}`);
-    return this.#error(`unexpected ${shownCharacter(point)}, ${expected}`);
+  #unexpected(at: number, expected: string): StrictJsonError {
+    const point = this.#bytes.toString('utf8', at, at + MAX_CHARACTER_BYTES).codePointAt(0);
+    if (point === undefined) return this.#error(at, `the text ends too early, ${expected}`);
+    return this.#error(at, `unexpected ${shownCharacter(point)}, ${expected}`);
   }
 
-  #error(what: string): StrictJsonError {
-    const before = this.#text.slice(0, this.#at);
+  #error(at: number, what: string): StrictJsonError {
+    const before = this.#bytes.toString('utf8', 0, at);
     const lines = before.split('\n');
     const column = before.length - before.lastIndexOf('\n');
     return new StrictJsonError(`invalid JSON at line ${lines.length}, column ${column}: ${what}`);
   }
 }
 
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39;
+const VALUE = 'expected a JSON value';
+const MAX_CHARACTER_BYTES = 4;
+
+/** How many bytes before the position the backslash of an incomplete escape is; 0 outside of one. */
+function escapeOf(state: number): number {
+  if (state >= AT.escape && state <= AT.hex1) return state - AT.escape + 1;
+  return state >= AT.keyEscape && state <= AT.keyHex1 ? state - AT.keyEscape + 1 : 0;
 }
 
 function shownCharacter(point: number): string {

@@ -66,7 +66,8 @@ export function tokenText(bytes: Uint8Array, start: number, end: number): string
 
 /** The characters of some bytes. */
 export function textAt(bytes: Uint8Array, from: number, end: number): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset + from, end - from).toString();
+  const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  return buffer.toString('utf8', from, end);
 }
 
 /** The text of a JSON string; other values as they are written. */
