@@ -39,10 +39,18 @@ export function afterLiteral(bytes: Uint8Array, from: number): number {
   return at;
 }
 
+/** Offset of the first quote or backslash. */
+export function afterPlainText(bytes: Uint8Array, from: number): number {
+  const { length } = bytes;
+  let at = from;
+  while (at < length && bytes[at] !== QUOTE && bytes[at] !== BACKSLASH) at++;
+  return at;
+}
+
 /** Offset after the closing quote. */
 export function afterString(bytes: Uint8Array, from: number): number {
-  let at = from + 1;
-  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  let at = afterPlainText(bytes, from + 1);
+  while (bytes[at] === BACKSLASH) at = afterPlainText(bytes, at + 2);
   return at + 1;
 }
 

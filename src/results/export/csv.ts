@@ -1,9 +1,9 @@
 import {
   afterBrackets,
   afterLiteral,
+  afterPlainText,
   afterSpace,
   afterString,
-  BACKSLASH,
   CLOSE_ARRAY,
   COMMA,
   LETTER_N,
@@ -113,21 +113,16 @@ class Converter {
 
   #string(from: number): number {
     const bytes = this.#in;
-    let hasComma = false;
-    let end = from + 1;
-    for (; bytes[end] !== QUOTE; end++) {
-      const byte = bytes[end];
-      if (byte === COMMA) hasComma = true;
-      else if (byte === BACKSLASH) {
-        end = afterString(bytes, from);
-        this.#write(quoted(textOf(textAt(bytes, from, end))));
-        return end;
-      } else if (byte === undefined) throw new TypeError('the array is not valid JSON');
+    const close = afterPlainText(bytes, from + 1);
+    if (bytes[close] === QUOTE) {
+      // With its quotes, as it is.
+      if (close === from + 1 || hasSpecial(bytes, from + 1, close)) this.#copy(from, close + 1);
+      else this.#copy(from + 1, close);
+      return close + 1;
     }
-    end++;
-    // With its quotes, as it is.
-    if (hasComma || end === from + 2) this.#copy(from, end);
-    else this.#copy(from + 1, end - 1);
+    const end = afterString(bytes, from);
+    if (end > bytes.length) throw new TypeError('the array is not valid JSON');
+    this.#write(quoted(textOf(textAt(bytes, from, end))));
     return end;
   }
 

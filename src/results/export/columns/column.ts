@@ -1,9 +1,9 @@
 import {
   afterLiteral,
+  afterPlainText,
   afterSpace,
   afterString,
   afterValue,
-  BACKSLASH,
   CLOSE_ARRAY,
   COMMA,
   LETTER_N,
@@ -225,16 +225,12 @@ export class TextColumn extends BufferColumn {
       this.#copy(bytes, from, end, i);
       return end;
     }
-    let end = from + 1;
-    for (let byte = bytes[end]; byte !== QUOTE && byte !== BACKSLASH; byte = bytes[end]) {
-      if (byte === undefined) throw notOfType();
-      end++;
+    const close = afterPlainText(bytes, from + 1);
+    if (bytes[close] === QUOTE) {
+      this.#copy(bytes, from + 1, close, i);
+      return close + 1;
     }
-    if (bytes[end] === QUOTE) {
-      this.#copy(bytes, from + 1, end, i);
-      return end + 1;
-    }
-    end = afterString(bytes, from);
+    const end = afterString(bytes, from);
     const text = textOf(textAt(bytes, from, end));
     const at = this.reserve(i, MAX_UTF8_BYTES * text.length);
     this.offsets[i + 1] = at + this.data.write(text, at);
