@@ -12,6 +12,8 @@ import { DEFINITIONS_METRIC } from '../../../src/app/parts/definitions.ts';
 import { healthMetrics } from '../../../src/health/metrics.ts';
 import { observeExpiries } from '../../../src/operator/expiry-metrics.ts';
 import { prometheusMetrics } from '../../../src/operator/metrics.ts';
+import { countAuditFailures } from '../../../src/app/parts/audit.ts';
+import { countDroppedLines } from '../../../src/platform/log-output.ts';
 import { observeUpstreams } from '../../../src/platform/upstream-metrics.ts';
 import { observeSpace, prometheusQueryMetrics } from '../../../src/results/metrics.ts';
 import { OPERATION_ROWS } from '../../../tools/generate/dashboard/operation.ts';
@@ -37,6 +39,8 @@ async function exported(): Promise<Set<string>> {
   prometheusQueryMetrics(registry);
   observeSpace(registry, () => undefined);
   observeUpstreams(registry, new FakeClock());
+  countDroppedLines(registry);
+  countAuditFailures(registry);
   registry.registerMetric(new Gauge({ ...DEFINITIONS_METRIC, registers: [] }));
   const text = await registry.metrics();
   return new Set([...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name));

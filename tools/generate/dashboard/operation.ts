@@ -211,6 +211,18 @@ const PROCESSES: Row = {
       'percentunit',
       perProcess(`process_open_fds{${SCOPE}} / process_max_fds{${SCOPE}} ${OF_OLAP_WARDEN}`),
     ),
+    panel(
+      'Log lines and audit records that were not written',
+      'ops',
+      {
+        expr: `sum by (pod, instance) (rate(olap_warden_log_dropped_total{${SCOPE}}[5m]))`,
+        legend: `${PROCESS} log`,
+      },
+      {
+        expr: `sum by (pod, instance) (rate(olap_warden_audit_failures_total{${SCOPE}}[5m]))`,
+        legend: `${PROCESS} audit`,
+      },
+    ),
     panel('Running since', 'dateTimeFromNow', {
       expr: `max by (pod, instance) (process_start_time_seconds{${SCOPE}} ${OF_OLAP_WARDEN}) * 1000`,
       legend: PROCESS,
