@@ -1,7 +1,11 @@
 import type { Principal } from './principal.ts';
 import type { Srn } from './policy/srn.ts';
 
-export type DecisionReason = 'allowed' | 'explicitDeny' | 'implicitDeny' | 'invalidPolicy';
+/**
+ * `systemAdmin`: allowed by the role `system-admin`, although a statement or an invalid policy of the caller's roles denies it. Only for the
+ * management of access, see isAccessManagement().
+ */
+export type DecisionReason = 'allowed' | 'systemAdmin' | 'explicitDeny' | 'implicitDeny' | 'invalidPolicy';
 
 /** A statement that determined a decision. */
 export interface MatchedStatement {
@@ -16,7 +20,7 @@ export interface MatchedStatement {
 export interface Decision {
   readonly allowed: boolean;
   readonly reason: DecisionReason;
-  /** The statements that determined the decision: matching denies, or matching allows if none denied; at most 100. */
+  /** The statements that determined the decision: matching denies, or matching allows if none denied, or that of the policy `system-admin`; at most 100. */
   readonly matchedStatements: readonly MatchedStatement[];
 }
 

@@ -22,8 +22,6 @@ export const ANNOTATIONS = {
   deleting: `${GROUP}/deleting`,
   /** On an assignment of `system-admin`: changes when another one is removed because this one remains. It has no effect on access. */
   reliedOn: `${GROUP}/relied-on`,
-  /** On a policy or role whose change is being checked for denies on administrators. It has no effect on access. */
-  checkingDeny: `${GROUP}/checking-deny`,
   /** On a role: changes when its assignments are changed under a condition (`If-Match`). It has no effect on access. */
   assignmentsVersion: `${GROUP}/assignments-version`,
   /** A new value starts a health run. */

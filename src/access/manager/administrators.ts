@@ -1,18 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { errorMessage } from '../../platform/plain-error.ts';
 import type { RoleAssignment } from '../../resources/kinds.ts';
-import { ANNOTATIONS } from '../../resources/meta.ts';
+import { ANNOTATIONS, isBeingDeleted } from '../../resources/meta.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import { StoreError, type ResourceStore, type WriteOptions } from '../../store/resource-store.ts';
 import { isStoreError, ManagerError } from '../errors.ts';
 import { SYSTEM_ADMIN } from '../policy/predefined.ts';
-import { roleResource } from '../policy/srn.ts';
 import type { Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
 import { sameSubject } from '../subjects.ts';
-import { AdministratorReach, readState, type AccessState } from './administrator-reach.ts';
 import { AssignedSubjects } from './assigned-subjects.ts';
-import { removeMarks } from './deny-marks.ts';
 import { exactly, keepsChanging, notFound, type ResourceEditor } from './editor.ts';
 import { holdsAfter, LASTING_MS } from './lasting.ts';
 
@@ -30,31 +27,16 @@ type Spec = RoleAssignment['spec'];
  * read its own assignment. The later mark is set after both reads. If the marked assignment still exists, its change fails in step 3, because
  * its version differs. If that change was faster, there is no assignment left to mark. In both cases one of the changes starts again and finds the other one's result.
  *
- * A deny can make the role ineffective, too. DenyGuard marks a policy or role, reads everything, marks the assignment of a subject that remains, and
- * then writes. Suppose A is removed because B remains, and at the same time a deny on B is written because A remains. If the mark on A's assignment is
- * set after step 1, step 3 fails. Otherwise the removal of A reads later than the policy or role was marked: it finds the deny, or it removes that
- * mark, and the deny is not written.
+ * A deny does not make the role ineffective for this purpose, see isAccessManagement().
  */
 export class Administrators {
   readonly #editor: ResourceEditor;
-  readonly #directory: Directory;
   readonly #canonical: (subject: Subject) => Subject;
 
   constructor(editor: ResourceEditor, directory: Directory) {
     this.#editor = editor;
-    this.#directory = directory;
     const subjects = new AssignedSubjects(directory);
     this.#canonical = (subject) => subjects.canonical(subject);
-  }
-
-  /** What the denies of a state do to those who hold the role now. */
-  reach(state: AccessState): AdministratorReach {
-    const { engine } = this.#directory;
-    return new AdministratorReach(state, {
-      canonical: this.#canonical,
-      now: this.#editor.now(),
-      allows: (policies, action) => engine.allows(policies, action, roleResource(SYSTEM_ADMIN)),
-    });
   }
 
   /**
@@ -96,57 +78,30 @@ export class Administrators {
   }
 
   async #relyOnAnother(name: string, spec: Spec, subject: Subject): Promise<void> {
-    const state = await readState(this.#editor.store);
-    await removeMarks(this.#editor, state, {});
-    const reach = this.reach(state);
-    // Where denies keep everybody from making an administrator, it suffices that somebody is left.
-    const somebody = reach.holders.some((holder) => reach.isEffective(holder.subject));
-    let skipped = false;
-    const needed = (other: Subject): boolean => {
-      if (!somebody || reach.isEffective(other)) return true;
-      skipped = true;
-      return false;
-    };
-    if (await this.#findLasting(spec.subjects, subject, needed)) return;
-    for (const other of state.assignments) {
-      if (other.spec.role !== SYSTEM_ADMIN || other.metadata.name === name) continue;
-      if (!(await this.#findLasting(other.spec.subjects, subject, needed))) continue;
-      await this.mark(other);
+    if (await this.#findLasting(spec.subjects, subject)) return;
+    for (const other of await this.#editor.store.readAll('RoleAssignment')) {
+      if (other.spec.role !== SYSTEM_ADMIN || other.metadata.name === name || isBeingDeleted(other)) continue;
+      if (!(await this.#findLasting(other.spec.subjects, subject))) continue;
+      await markAssignment(this.#editor.store, other);
       return;
     }
-    const denied = skipped ? '; a deny keeps the present others from assigning it' : '';
     throw new ManagerError(
       'conflict',
-      `role \`${SYSTEM_ADMIN}\` would have no subject left that holds it for another 24 hours: assign it to another subject first${denied}`,
+      `role \`${SYSTEM_ADMIN}\` would have no subject left that holds it for another 24 hours: assign it to another subject first`,
     );
   }
 
-  async #findLasting(
-    subjects: readonly Subject[],
-    except: Subject,
-    needed: (subject: Subject) => boolean,
-  ): Promise<boolean> {
+  async #findLasting(subjects: readonly Subject[], except: Subject): Promise<boolean> {
     const until = this.#editor.now() + LASTING_MS;
     for (const subject of subjects.map(this.#canonical)) {
-      if (sameSubject(subject, except) || !(await this.#holdsAfter(subject, until))) continue;
-      if (needed(subject)) return true;
+      if (!sameSubject(subject, except) && (await this.#holdsAfter(subject, until))) return true;
     }
     return false;
-  }
-
-  /** Whether a subject of an assignment will hold the role for a day. */
-  isLasting(subject: Subject): Promise<boolean> {
-    return this.#holdsAfter(subject, this.#editor.now() + LASTING_MS);
   }
 
   /** @param time milliseconds since the epoch */
   #holdsAfter(subject: Subject, time: number): Promise<boolean> {
     return holdsAfter(subject, time, (name) => this.#editor.store.read('ServiceToken', name));
-  }
-
-  /** See markAssignment(). */
-  mark(assignment: RoleAssignment): Promise<void> {
-    return markAssignment(this.#editor.store, assignment);
   }
 }
 

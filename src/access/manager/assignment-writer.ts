@@ -4,11 +4,9 @@ import { StoreError } from '../../store/resource-store.ts';
 import { isStoreError, ManagerError } from '../errors.ts';
 import { SYSTEM_ADMIN } from '../policy/predefined.ts';
 import type { Principal } from '../principal.ts';
-import { sameSubject } from '../subjects.ts';
 import type { Administrators } from './administrators.ts';
 import type { AssignedSubjects, Spec } from './assigned-subjects.ts';
 import type { AssignmentList } from './assignment-list.ts';
-import { assignmentName } from './assignment-name.ts';
 import { keepsChanging, type ResourceEditor } from './editor.ts';
 import type { AssignmentView } from './views.ts';
 
@@ -86,18 +84,6 @@ export class AssignmentWriter {
       }
     }
     return this.#list.view(subject, written[0] ?? existing[0]);
-  }
-
-  /** Reverts an assignment that was just written. */
-  async undo(caller: Principal, role: string, subject: Subject, before: readonly RoleAssignment[]): Promise<void> {
-    if (before.length === 0) await this.remove(caller, assignmentName(role, subject), subject);
-    for (const { metadata, spec } of before) {
-      const old = spec.subjects.find((other) => sameSubject(this.#subjects.canonical(other), subject));
-      const { type, name } = subject;
-      const restored = { type, name, ...(old?.expiresAt === undefined ? {} : { expiresAt: old.expiresAt }) };
-      const renew = (current: Spec): Spec => this.#subjects.renewed(current, restored);
-      await this.#editor.edit('RoleAssignment', metadata.name, caller, renew, { replaces: 'nothing' });
-    }
   }
 
   /** Removes the subject, and the object with its last subject. */

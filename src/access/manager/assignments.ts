@@ -10,10 +10,7 @@ import { assignmentName } from './assignment-name.ts';
 import { AssignmentWriter } from './assignment-writer.ts';
 import { notFound, type ResourceEditor } from './editor.ts';
 import { ManagerError } from '../errors.ts';
-import { WorkSlices } from '../../platform/work-slices.ts';
 import { SYSTEM_ADMIN } from '../policy/predefined.ts';
-import { deniesOfAssignment } from './deny-changes.ts';
-import type { DenyGuard, DenyingChange } from './deny-guard.ts';
 import type { EscalationGuard } from './escalation.ts';
 import type { Guards } from './guards.ts';
 import { requireFuture } from './expiry.ts';
@@ -31,15 +28,13 @@ export class AssignmentManager {
   readonly #list: AssignmentList;
   readonly #writer: AssignmentWriter;
   readonly #escalation: EscalationGuard;
-  readonly #denies: DenyGuard;
 
   constructor(editor: ResourceEditor, directory: Directory, list: AssignmentList, guards: Guards) {
-    const { escalation, denies, administrators } = guards;
+    const { escalation, administrators } = guards;
     this.#editor = editor;
     this.#directory = directory;
     this.#list = list;
     this.#escalation = escalation;
-    this.#denies = denies;
     this.#subjects = new AssignedSubjects(directory);
     this.#writer = new AssignmentWriter(editor, { subjects: this.#subjects, list, administrators });
   }
@@ -53,21 +48,12 @@ export class AssignmentManager {
     const subject = this.#subjects.canonical(sent);
     const existing = this.#find(role, subject);
     await this.#requireMayAssign(caller, role, [{ subject, existing }]);
-    const view = await this.#assign(caller, { role, uid: metadata.uid, subject, existing });
-    // The current role: a deny that was added to it meanwhile is checked.
-    if (!(await this.#denies.mayDeny(role))) return view;
-    try {
-      await this.#denies.confirm(caller, this.#deniesOf(role, subject));
-      return view;
-    } catch (error) {
-      await this.#writer.undo(caller, role, subject, existing);
-      throw error;
-    }
+    return this.#assign(caller, { role, uid: metadata.uid, subject, existing });
   }
 
   /**
    * Whether create() would be allowed for these subjects and delete() for others, by the local view. Writes nothing.
-   * @throws {StoreError} not-found (role), invalid (subject, or an expiry that has passed), forbidden; conflict if no administrator would be left
+   * @throws {StoreError} not-found (role), invalid (subject, or an expiry that has passed), forbidden
    */
   async requireMayChange(
     caller: Principal,
@@ -100,17 +86,6 @@ export class AssignmentManager {
     // With an earlier expiry the subject loses the role at that time.
     const shortens = changes.some(({ subject, existing }) => this.#endsEarlier(existing, subject));
     if (shortens) await this.#escalation.requireMayUnassign(caller, role);
-    if (this.#escalation.withDenies(policies).length === 0) return;
-    // A check takes milliseconds where there are thousands of subjects, and there may be a hundred changes.
-    const slices = new WorkSlices(1);
-    for (const [at, { subject }] of changes.entries()) {
-      if (at > 0) await slices.spend(1);
-      await this.#denies.check(caller, this.#deniesOf(role, subject));
-    }
-  }
-
-  #deniesOf(role: string, subject: Subject): DenyingChange {
-    return deniesOfAssignment(role, subject, (other) => this.#subjects.canonical(other));
   }
 
   async #assign(

@@ -61,6 +61,7 @@ export class ResourceEditor {
    * @param change returns the new spec; the same object if nothing changes
    * @param options.replaces the object that the caller's change was based on; `nothing` for an edit of a set
    * @param options.ifMatch versions that the object must have
+   * @param options.fresh reads the store first and not the local view, in which a change may look as if it were made already
    * @throws {StoreError} not-found; conflict if the spec changed meanwhile, or after too many conflicts
    * @throws {PreconditionFailed} the object has another version than `ifMatch`
    */
@@ -69,12 +70,16 @@ export class ResourceEditor {
     name: string,
     author: Principal,
     change: (spec: ResourceByKind[K]['spec']) => ResourceByKind[K]['spec'],
-    options: { readonly replaces: ResourceByKind[K] | 'nothing'; readonly ifMatch?: IfMatch | undefined },
+    options: {
+      readonly replaces: ResourceByKind[K] | 'nothing';
+      readonly ifMatch?: IfMatch | undefined;
+      readonly fresh?: boolean;
+    },
   ): Promise<ResourceByKind[K]> {
     return this.inTurn(kind, name, () =>
       this.retryConflicts(wasChanged(kind, name), async (attempt) => {
-        const current = await this.#current(kind, name, attempt);
-        this.requireUnchanged(kind, current, options);
+        const current = await this.#current(kind, name, options.fresh === true ? Infinity : attempt);
+        this.#requireUnchanged(kind, current, options);
         const spec = change(current.spec);
         if (spec === current.spec) return current;
         return this.store.update(kind, this.stamped({ ...current, spec }, author));
@@ -83,7 +88,7 @@ export class ResourceEditor {
   }
 
   /** @throws {StoreError} conflict if the spec is not that of `replaces`. @throws {PreconditionFailed} */
-  requireUnchanged<K extends Editable>(
+  #requireUnchanged<K extends Editable>(
     kind: K,
     current: ResourceByKind[K],
     { replaces, ifMatch }: { readonly replaces: ResourceByKind[K] | 'nothing'; readonly ifMatch?: IfMatch | undefined },

@@ -1,8 +1,9 @@
-import type { PolicySpec } from '../../resources/policy.ts';
+import type { PolicySpec, Statement } from '../../resources/policy.ts';
 import type { Directory } from '../directory.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import { isStoreError, ManagerError } from '../errors.ts';
 import type { DelegationRight } from '../policy/actions.ts';
+import { ADMINISTRATION } from '../policy/administration.ts';
 import {
   byEffect,
   compilePolicy,
@@ -15,26 +16,25 @@ import { TooManyComparisons, type Gain, type MissingGrant } from '../policy/gain
 import { PREDEFINED_POLICIES, SYSTEM_ADMIN } from '../policy/predefined.ts';
 import { formatSrn, policyResource, roleResource, type Srn } from '../policy/srn.ts';
 import type { Principal } from '../principal.ts';
-import { grantText } from './administrator-reach.ts';
 
 /** A change that a caller requests, and the right that allows it without the containment check. */
-export interface Attempt {
+interface Attempt {
   /** As in `you may not <what>`. */
   readonly what: string;
   readonly right: DelegationRight;
   readonly on: Srn;
 }
 
-export function writing(policy: string): Attempt {
+function writing(policy: string): Attempt {
   return { what: `write policy \`${policy}\``, right: 'EscalatePolicy', on: policyResource(policy) };
 }
 
-export function attaching(policy: string, role: string): Attempt {
+function attaching(policy: string, role: string): Attempt {
   const what = `attach policy \`${policy}\` to role \`${role}\``;
   return { what, right: 'BindPolicy', on: policyResource(policy) };
 }
 
-export function assigning(role: string): Attempt {
+function assigning(role: string): Attempt {
   return { what: `assign role \`${role}\``, right: 'AssignRole', on: roleResource(role) };
 }
 
@@ -149,6 +149,8 @@ export class EscalationGuard {
   async requireMayAssign(caller: Principal, role: string, policies: readonly string[], until: number): Promise<void> {
     const attempt = assigning(role);
     if (this.#has(caller, attempt)) return;
+    // Its holders have all of it on access, whatever policies the stored role has and whatever these deny.
+    if (role === SYSTEM_ADMIN) return this.#require(caller, attempt, { gained: ADMINISTRATION }, until);
     // The policies are read before the role: every deny that is found was in its policy when the role had the policy.
     const contents = await this.read(policies);
     const current = await this.#store.read('Role', role);
@@ -164,7 +166,7 @@ export class EscalationGuard {
   async requireMayUnassign(caller: Principal, role: string): Promise<void> {
     const what = `remove role \`${role}\` from a subject`;
     const attempt = { what, right: 'AssignRole', on: roleResource(role) } as const;
-    if (role === SYSTEM_ADMIN && !this.mayRestrictAdministrators(caller, attempt)) {
+    if (role === SYSTEM_ADMIN && !this.#mayGrantEverything(caller, attempt)) {
       throw refused(attempt, 'you do not hold `*` on `*` without an expiry');
     }
     const policies = (await this.#store.read('Role', role))?.spec.policies ?? [];
@@ -187,11 +189,10 @@ export class EscalationGuard {
     return readable(policies, contents);
   }
 
-  /** Whether the caller may reduce the access of holders of `system-admin`: it has the right of the attempt, or holds every grant of the role without an expiry. */
-  mayRestrictAdministrators(caller: Principal, attempt: Attempt): boolean {
+  /** Whether the caller has the right of the attempt, or holds every grant of `system-admin` without an expiry. */
+  #mayGrantEverything(caller: Principal, attempt: Attempt): boolean {
     try {
-      const gained = PREDEFINED.get(SYSTEM_ADMIN)?.statements ?? [];
-      this.#require(caller, attempt, { gained });
+      this.#require(caller, attempt, { gained: ADMINISTRATION });
       return true;
     } catch (error) {
       if (!isStoreError(error, 'forbidden')) throw error;
@@ -228,6 +229,11 @@ function readable(policies: readonly string[], contents: PolicyContents): readon
   return policies.flatMap((name) => contents.get(name)?.statements ?? []);
 }
 
+/** Identifies what a statement grants or denies. */
+function grantText(statement: Statement | undefined): string {
+  return JSON.stringify([statement?.effect, statement?.actions, statement?.resources]);
+}
+
 function sameNames(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((name) => b.includes(name));
 }
@@ -239,7 +245,7 @@ function unreadable(attempt: Attempt, policy: string): ManagerError {
   );
 }
 
-export function refused({ what, right, on }: Attempt, reason: string): ManagerError {
+function refused({ what, right, on }: Attempt, reason: string): ManagerError {
   return new ManagerError(
     'forbidden',
     `you may not ${what}: ${reason}; the right \`${right}\` on \`${formatSrn(on)}\` would allow it`,

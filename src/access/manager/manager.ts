@@ -7,7 +7,6 @@ import { AssignmentList } from './assignment-list.ts';
 import { AssignmentSet } from './assignment-set.ts';
 import { AssignmentManager } from './assignments.ts';
 import { recordingStore } from './changes.ts';
-import { DenyGuard } from './deny-guard.ts';
 import { ResourceEditor, type EditorOptions } from './editor.ts';
 import { EscalationGuard } from './escalation.ts';
 import { PolicyManager } from './policies.ts';
@@ -104,9 +103,7 @@ export class RbacManager {
     const editor = new ResourceEditor({ ...options, store: recordingStore(options.store) });
     const escalation = new EscalationGuard(directory, options.store);
     this.directory = directory;
-    const administrators = new Administrators(editor, directory);
-    const denies = new DenyGuard(editor, escalation, administrators);
-    const guards = { escalation, denies, administrators };
+    const guards = { escalation, administrators: new Administrators(editor, directory) };
     this.roles = new RoleManager(editor, directory, guards);
     this.policies = new PolicyManager(editor, directory, guards);
     this.assignmentList = new AssignmentList(editor, directory, new AssignedSubjects(directory));

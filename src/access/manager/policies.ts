@@ -10,9 +10,7 @@ import type { IfMatch } from './content-versions.ts';
 import { requireName, type ResourceEditor } from './editor.ts';
 import { removeUnreferenced } from './references.ts';
 import { ManagerError } from '../errors.ts';
-import { deniesOfPolicy } from './deny-changes.ts';
-import type { DenyGuard, DenyingChange } from './deny-guard.ts';
-import { refused, type EscalationGuard } from './escalation.ts';
+import type { EscalationGuard } from './escalation.ts';
 import type { Guards } from './guards.ts';
 import { requireNotPredefined, requireNotReserved, requireSameName } from './roles.ts';
 import { policySummary, policyView, roleView, type PolicySummary, type PolicyView, type RoleView } from './views.ts';
@@ -37,13 +35,11 @@ export class PolicyManager {
   readonly #editor: ResourceEditor;
   readonly #directory: Directory;
   readonly #escalation: EscalationGuard;
-  readonly #denies: DenyGuard;
 
-  constructor(editor: ResourceEditor, directory: Directory, { escalation, denies }: Guards) {
+  constructor(editor: ResourceEditor, directory: Directory, { escalation }: Guards) {
     this.#editor = editor;
     this.#directory = directory;
     this.#escalation = escalation;
-    this.#denies = denies;
   }
 
   /** @throws {StoreError} invalid, already-exists, forbidden */
@@ -63,17 +59,7 @@ export class PolicyManager {
       metadata: this.#editor.newMetadata(name, caller),
       spec,
     };
-    const denying = deniesOfPolicy(name, undefined, spec);
-    if (denying) await this.#requireUnnamed(caller, name, denying);
     return policyView(await this.#editor.store.create('Policy', policy));
-  }
-
-  /** A deny in a new policy applies at once to subjects of a role that names it already, as kubectl may leave it. */
-  async #requireUnnamed(caller: Principal, name: string, denying: DenyingChange): Promise<void> {
-    await this.#denies.check(caller, denying);
-    const role = (await this.#editor.store.readAll('Role')).find(({ spec }) => spec.policies?.includes(name));
-    if (role === undefined || this.#escalation.mayRestrictAdministrators(caller, denying.attempt)) return;
-    throw refused(denying.attempt, `role \`${role.metadata.name}\` names it already, and it has a deny`);
   }
 
   /** @throws {StoreError} not-found */
@@ -114,16 +100,7 @@ export class PolicyManager {
     const { statements } = hasDocument(changes) ? changedDocument(changes, current.spec) : current.spec;
     const spec: PolicySpec = { ...(description === undefined ? {} : { description }), statements };
     this.#escalation.requireMayWritePolicy(caller, name, current.spec, spec);
-    const denying = deniesOfPolicy(name, current.spec, spec);
-    if (denying === undefined) {
-      return policyView(await this.#editor.edit('Policy', name, caller, () => spec, { replaces: current, ifMatch }));
-    }
-    await this.#denies.check(caller, denying);
-    const change = (stored: Policy): PolicySpec => {
-      this.#editor.requireUnchanged('Policy', stored, { replaces: current, ifMatch });
-      return spec;
-    };
-    return policyView(await this.#denies.write(caller, { kind: 'Policy', name, policy: name, change, denying }));
+    return policyView(await this.#editor.edit('Policy', name, caller, () => spec, { replaces: current, ifMatch }));
   }
 
   /** @throws {StoreError} not-found; conflict while a role has the policy; forbidden */

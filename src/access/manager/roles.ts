@@ -8,9 +8,6 @@ import type { IfMatch } from './content-versions.ts';
 import { label, requireName, type ResourceEditor } from './editor.ts';
 import { confirmTarget, removeUnreferenced } from './references.ts';
 import { ManagerError } from '../errors.ts';
-import { isDenying } from '../policy/compiled-policy.ts';
-import { deniesOfAttachment } from './deny-changes.ts';
-import type { DenyGuard } from './deny-guard.ts';
 import type { EscalationGuard } from './escalation.ts';
 import type { Guards } from './guards.ts';
 import { isManagedByRest, policySummary, roleView, type PolicySummary, type RoleView } from './views.ts';
@@ -28,13 +25,11 @@ export class RoleManager {
   readonly #editor: ResourceEditor;
   readonly #directory: Directory;
   readonly #escalation: EscalationGuard;
-  readonly #denies: DenyGuard;
 
-  constructor(editor: ResourceEditor, directory: Directory, { escalation, denies }: Guards) {
+  constructor(editor: ResourceEditor, directory: Directory, { escalation }: Guards) {
     this.#editor = editor;
     this.#directory = directory;
     this.#escalation = escalation;
-    this.#denies = denies;
   }
 
   /** @throws {StoreError} invalid, already-exists */
@@ -115,19 +110,18 @@ export class RoleManager {
     const { uid } = this.#requirePolicy(policy);
     requireNotPredefined('Role', name);
     const contents = await this.#escalation.read([policy, ...this.#escalation.withDenies(spec.policies ?? [])]);
-    const denying = deniesOfAttachment(name, policy);
-    const added = contents.get(policy);
-    if (added && isDenying(added) && !spec.policies?.includes(policy)) await this.#denies.check(caller, denying);
+    const requireMayAttach = (others: readonly string[] = []): void =>
+      this.#escalation.requireMayAttach(caller, name, others, policy, contents);
+    // Before the condition, which the edit checks first, so that a caller without the right cannot find out the version.
+    if (!spec.policies?.includes(policy)) requireMayAttach(spec.policies);
     let attached = false;
-    const change = (current: Role): Role['spec'] => {
-      const changed = withPolicy(name, current.spec, policy);
-      attached = changed !== current.spec;
-      // Checked with the policies that the role has in this write, and before the condition, so that a caller without the right cannot find out the version.
-      if (attached) this.#escalation.requireMayAttach(caller, name, current.spec.policies ?? [], policy, contents);
-      this.#editor.requireUnchanged('Role', current, { replaces: 'nothing', ifMatch });
+    const change = (current: Role['spec']): Role['spec'] => {
+      const changed = withPolicy(name, current, policy);
+      attached = changed !== current;
+      if (attached) requireMayAttach(current.policies);
       return changed;
     };
-    const role = await this.#denies.write(caller, { kind: 'Role', name, policy, change, denying });
+    const role = await this.#editor.edit('Role', name, caller, change, { replaces: 'nothing', ifMatch, fresh: true });
     if (await confirmTarget(this.#editor, 'Policy', policy, uid)) return roleView(role);
     const undo = (current: Role['spec']): Role['spec'] => withoutPolicy(current, policy);
     if (attached) await this.#editor.edit('Role', name, caller, undo, { replaces: 'nothing' });

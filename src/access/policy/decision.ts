@@ -120,12 +120,6 @@ export class DecisionEngine implements Decisions {
     return grants.decide(this.#question(action, resource));
   }
 
-  /** Whether these policies together allow an action. */
-  allows(policies: readonly CompiledPolicy[], action: string, resource: Srn): boolean {
-    const held = policies.map((policy) => ({ policy, roles: [] }));
-    return new GrantSet('', [], held).isAllowed(this.#question(action, resource));
-  }
-
   /** Current grants of the principal's roles. */
   grantsOf(principal: Principal): GrantSet {
     return this.#heldBy(principal).grants;

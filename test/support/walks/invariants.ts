@@ -19,7 +19,7 @@ export class Invariants {
   problem(state: State, now: number): string | undefined {
     const limit = this.#once(`${now}`, () => handedOnBy(this.#actors, this.#start, this.#triples, now));
     if (limit === 'everything') return undefined;
-    return this.#gained(state, now, limit) ?? this.#lost(state, now, limit) ?? this.#noAdministrator(state, now);
+    return this.#gained(state, now, limit) ?? this.#lost(state, now, limit) ?? this.#noAdministrator(state);
   }
 
   /** The rights of a person at that time without any change. */
@@ -44,47 +44,17 @@ export class Invariants {
     return undefined;
   }
 
-  /** A caller that can grant only what it holds must not take the role from an administrator, nor deny anything to it. */
+  /** A caller that can grant only what it holds must not take the role from an administrator. */
   #lost(state: State, now: number, limit: Uint8Array): string | undefined {
-    const { names } = this.#triples;
-    if (names.some((name, at) => limit[at] === 1 && isRight(name))) return undefined;
-    for (const person of [KEEPER, CHIEF]) {
-      if (!rolesOf(person, this.#start, now).includes('system-admin')) continue;
-      if (!rolesOf(person, state, now).includes('system-admin')) return `${person.name} lost the role system-admin`;
-      const own = this.#own(person, now);
-      const can = allowedTo(person, state, this.#triples, now);
-      // No gateway knows who is in a group: only what keeps an administrator from repairing access counts there.
-      const counts = (name: string): boolean => person === KEEPER || isRbac(name);
-      const lost = names.filter((name, at) => own[at] === 1 && can[at] !== 1 && counts(name));
-      if (lost.length > 0) return `${person.name} lost ${lost.slice(0, 3).join(', ')}`;
-    }
-    return undefined;
+    if (this.#triples.names.some((name, at) => limit[at] === 1 && isRight(name))) return undefined;
+    const isHolder = (person: Person, in_: State): boolean => rolesOf(person, in_, now).includes('system-admin');
+    const lost = [KEEPER, CHIEF].find((person) => isHolder(person, this.#start) && !isHolder(person, state));
+    return lost && `${lost.name} lost the role system-admin`;
   }
 
-  /** With whatever rights: somebody is left who can make an administrator. */
-  #noAdministrator(state: State, now: number): string | undefined {
-    const names = this.#triples.names;
-    const needed = ['AssignRole', 'CreateAssignment'].map((action) => names.indexOf(`${action} on role#system-admin`));
-    const isEffective = (in_: State, person: Person): boolean => {
-      const can = allowedTo(person, in_, this.#triples, now);
-      return rolesOf(person, in_, now).includes('system-admin') && needed.every((at) => can[at] === 1);
-    };
-    const subjects = state.assignments
-      .filter(({ spec }) => spec.role === 'system-admin')
-      .flatMap(({ spec }) => spec.subjects);
-    // What was assigned for a time may end.
-    if (subjects.some(({ expiresAt }) => expiresAt !== undefined)) return undefined;
-    const holders = subjects.map((subject): Person => {
-      const [, domain] = subject.type === 'user-email' ? subject.name.split('@') : [];
-      const inDomain = domain === undefined ? [] : [{ type: 'domain' as const, name: domain }];
-      return { name: subject.name, subjects: [subject, ...inDomain] };
-    });
-    if (holders.some((holder) => isEffective(state, holder)) || !isEffective(this.#start, KEEPER)) return undefined;
-    return 'nobody is left who can make an administrator';
+  /** With whatever rights: somebody is left who holds the role. */
+  #noAdministrator(state: State): string | undefined {
+    const left = state.assignments.some(({ spec }) => spec.role === 'system-admin' && spec.subjects.length > 0);
+    return left ? undefined : 'nobody is left with the role system-admin';
   }
-}
-
-/** Whether a triple is about an action of the RBAC manager on what it manages. */
-function isRbac(name: string): boolean {
-  return /^\w*(Policy|Role|Assignment) on (role|policy|service-token)#/.test(name);
 }

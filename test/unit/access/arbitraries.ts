@@ -31,6 +31,8 @@ export const anyAction = fc.constantFrom(
   'DeleteTable',
   'GetRole',
   'UpdateRole',
+  'DetachPolicy',
+  'simulateaccess',
   '*',
 );
 const actionPattern = fc.constantFrom(

@@ -19,7 +19,44 @@ export interface NaiveStatement {
 
 type Level = readonly [kind: string, id: string];
 
+/** What a holder of the role `system-admin` may do although it is denied. */
+export const ADMINISTRATION: Readonly<Record<string, readonly string[]>> = {
+  ...Object.fromEntries(
+    ['role', 'policy', 'service-token'].map((kind) => [
+      kind,
+      [
+        ...['CreateRole', 'GetRole', 'UpdateRole', 'DeleteRole', 'AttachPolicy', 'DetachPolicy'],
+        ...['CreatePolicy', 'GetPolicy', 'UpdatePolicy', 'DeletePolicy'],
+        ...['CreateAssignment', 'GetAssignment', 'DeleteAssignment'],
+        ...['CreateServiceToken', 'GetServiceToken', 'UpdateServiceToken', 'DeleteServiceToken'],
+        ...['BindPolicy', 'AssignRole', 'EscalatePolicy'],
+      ],
+    ]),
+  ),
+  cluster: ['SimulateAccess'],
+};
+
+export function isAdministration(action: string, [kind]: Level): boolean {
+  return ADMINISTRATION[kind]?.some((name) => name.toLowerCase() === action.toLowerCase()) ?? false;
+}
+
 export function naiveDecision(
+  state: NaiveState,
+  roles: readonly string[],
+  action: string,
+  resource: readonly Level[],
+): DecisionReason {
+  const reason = reasonByStatements(state, roles, action, resource);
+  const { roles: stored, policies } = state;
+  const administers =
+    roles.includes('system-admin') &&
+    stored['system-admin']?.includes('system-admin') === true &&
+    policies['system-admin'] !== undefined;
+  const last = complete(state, resource).at(-1)!;
+  return reason !== 'allowed' && administers && isAdministration(action, last) ? 'systemAdmin' : reason;
+}
+
+function reasonByStatements(
   state: NaiveState,
   roles: readonly string[],
   action: string,

@@ -223,7 +223,7 @@ export type SimulateAccessResponse = {
     }>;
   };
   readonly decision?: 'ALLOW' | 'DENY';
-  readonly reason?: 'allowed' | 'explicitDeny' | 'implicitDeny' | 'invalidPolicy';
+  readonly reason?: 'allowed' | 'systemAdmin' | 'explicitDeny' | 'implicitDeny' | 'invalidPolicy';
   readonly matchedStatements?: ReadonlyArray<{
     readonly role: string | null;
     readonly policy: string | null;
@@ -239,7 +239,7 @@ export type SimulateAccessResponse = {
     readonly resourceSrn2String: string;
     readonly action: string;
     readonly decision: 'ALLOW' | 'DENY';
-    readonly reason: 'allowed' | 'explicitDeny' | 'implicitDeny' | 'invalidPolicy';
+    readonly reason: 'allowed' | 'systemAdmin' | 'explicitDeny' | 'implicitDeny' | 'invalidPolicy';
     readonly matchedStatements: ReadonlyArray<{
       readonly role: string | null;
       readonly policy: string | null;

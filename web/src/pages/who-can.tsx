@@ -20,6 +20,8 @@ const MAX_POLICIES = 20;
 
 const REASONS: Record<SimulatedDecision['reason'], string> = {
   allowed: 'A statement allows it and none denies it.',
+  systemAdmin:
+    'The role system-admin allows it. No deny and no invalid policy takes the management of access from its holders.',
   explicitDeny: 'A statement denies it; a deny overrides every allow.',
   implicitDeny: 'No statement matches; the default is deny.',
   invalidPolicy: 'A policy of the subject’s roles is invalid; an invalid policy denies everything.',

@@ -6,7 +6,9 @@ import {
   type CompiledStatement,
   type StatementsByEffect,
 } from '../compiled-policy.ts';
+import { ADMINISTRATION, isAccessManagement } from '../administration.ts';
 import type { Gain, MissingGrant } from '../gain.ts';
+import { SYSTEM_ADMIN } from '../predefined.ts';
 import type { SrnPatternLevel } from '../srn.ts';
 import { FoundStatements, type Question, type StatementIndex } from '../question.ts';
 import { findMissingGrant } from './missing-grant.ts';
@@ -27,7 +29,9 @@ export interface HeldPolicy {
  *
  * It answers two questions about the same statements: whether an action on one resource is allowed (`isAllowed`, `decide`), and which part of
  * what others would gain is not held (`missingGrant`). The first one is a search of an index by one name, the second one compares patterns with
- * patterns. For a gain of one action on one resource both give the same answer.
+ * patterns. For a gain of one action on one resource both give the same answer, unless the decision is `systemAdmin`: the comparison does not
+ * know that rule, and may find that a grant of access management is missing. It is never asked for a holder of `system-admin`, who has the
+ * delegation rights.
  */
 export class GrantSet {
   // The fields of a decision come first: adjacent ones are loaded together, and each load from memory takes as long as many comparisons.
@@ -46,6 +50,8 @@ export class GrantSet {
   readonly searchedPatternCount: number;
   readonly #held: readonly HeldPolicy[];
   readonly #invalid: readonly HeldPolicy[];
+  /** Whether the role `system-admin` is one of the roles, with the policy of this name. */
+  readonly #administers: boolean;
   readonly #statements: StatementsByEffect;
   #rolesByPolicy: ReadonlyMap<string | undefined, readonly string[]> | undefined;
   /** The statements that were used on `#usedDay`. */
@@ -58,6 +64,7 @@ export class GrantSet {
     this.#held = held;
     this.#invalid = held.filter(({ policy }) => isInvalid(policy));
     this.#deniesAll = this.#invalid.length > 0;
+    this.#administers = held.some(({ policy, roles: by }) => policy.name === SYSTEM_ADMIN && by.includes(SYSTEM_ADMIN));
     const statements = held.flatMap(({ policy }) => policy.statements);
     this.statementCount = statements.length;
     const patterns = statements.flatMap(({ resources }) => resources);
@@ -73,14 +80,16 @@ export class GrantSet {
   }
 
   isAllowed(question: Question): boolean {
-    return this.#reason(question) === 'allowed';
+    const reason = this.#reason(question);
+    return reason === 'allowed' || reason === 'systemAdmin';
   }
 
   decide(question: Question): Decision {
     const found = new FoundStatements(MAX_MATCHED_STATEMENTS);
     const reason = this.#reason(question, found);
-    const matched = reason === 'invalidPolicy' ? this.#invalidStatements() : this.#matched(found.statements);
-    return { allowed: reason === 'allowed', reason, matchedStatements: [...matched.take(MAX_MATCHED_STATEMENTS)] };
+    const matched = this.#deciding(reason, found);
+    const allowed = reason === 'allowed' || reason === 'systemAdmin';
+    return { allowed, reason, matchedStatements: [...Iterator.from(matched).take(MAX_MATCHED_STATEMENTS)] };
   }
 
   /**
@@ -96,8 +105,19 @@ export class GrantSet {
     return findMissingGrant({ allows: this.#deniesAll ? [] : allows, denies }, gain);
   }
 
-  /** Precedence: an invalid policy denies everything, then deny overrides allow, then no match means deny. */
+  /**
+   * Nothing takes the management of access from a holder of `system-admin`, so that it can remove every deny and repair every policy.
+   * In all other cases the statements decide.
+   */
   #reason(question: Question, found?: FoundStatements): DecisionReason {
+    const reason = this.#reasonByStatements(question, found);
+    if (reason === 'allowed' || !this.#administers || !isAccessManagement(question)) return reason;
+    question.deciding = ADMINISTRATION[0];
+    return 'systemAdmin';
+  }
+
+  /** Precedence: an invalid policy denies everything, then deny overrides allow, then no match means deny. */
+  #reasonByStatements(question: Question, found?: FoundStatements): DecisionReason {
     if (this.#deniesAll) return 'invalidPolicy';
     if (question.tooLong) return 'implicitDeny';
     // Without reasons the denies need not be evaluated if nothing allows; this is the most frequent case.
@@ -120,6 +140,17 @@ export class GrantSet {
   rolesWith(policy: string | undefined): readonly string[] {
     this.#rolesByPolicy ??= new Map(this.#held.map(({ policy: { name }, roles }) => [name, roles]));
     return this.#rolesByPolicy.get(policy) ?? [];
+  }
+
+  #deciding(reason: DecisionReason, { statements }: FoundStatements): Iterable<MatchedStatement> {
+    if (reason === 'systemAdmin')
+      return ADMINISTRATION.map(({ policy, index: statementIndex, effect }) => ({
+        role: SYSTEM_ADMIN,
+        policy,
+        statementIndex,
+        effect,
+      }));
+    return reason === 'invalidPolicy' ? this.#invalidStatements() : this.#matched(statements);
   }
 
   *#matched(statements: Iterable<CompiledStatement>): Generator<MatchedStatement, undefined, void> {

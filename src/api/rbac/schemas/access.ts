@@ -58,10 +58,10 @@ export const MatchedStatement = Type.Object({
 export type MatchedStatement = Static<typeof MatchedStatement>;
 const answer = {
   decision: StringEnum(['ALLOW', 'DENY']),
-  reason: StringEnum(['allowed', 'explicitDeny', 'implicitDeny', 'invalidPolicy']),
+  reason: StringEnum(['allowed', 'systemAdmin', 'explicitDeny', 'implicitDeny', 'invalidPolicy']),
   matchedStatements: Type.Array(MatchedStatement, {
     description:
-      'The matching denies, or the matching allows if none denied; for invalidPolicy the invalid statements. At most 100 per request, and about 1000 for all requests together. Lists of actions and resources are omitted once they exceed 256 KiB together.',
+      'The matching denies, or the matching allows if none denied; for systemAdmin the statement of the policy `system-admin`, which no deny and no invalid policy overrides for the management of access; for invalidPolicy the invalid statements. At most 100 per request, and about 1000 for all requests together. Lists of actions and resources are omitted once they exceed 256 KiB together.',
   }),
 };
 const Principal = Type.Object({

@@ -154,39 +154,6 @@ it('an administrator whose assignment has expired can be removed although no oth
   expect(store.truth('RoleAssignment').map(({ metadata }) => metadata.name)).toEqual(['all']);
 });
 
-it('a deny on one administrator marks the assignment of another one, who is left', async () => {
-  const { store, manager } = gateway();
-  const subjects = (id: string) => [{ type: 'user-email' as const, name: id }];
-  store.seed(role('system-admin', { policies: ['system-admin'] }), policy('system-admin', EVERYTHING));
-  store.seed(roleAssignment('one', { role: 'system-admin', subjects: subjects(ADMIN.id) }));
-  store.seed(roleAssignment('two', { role: 'system-admin', subjects: subjects('other@example.com') }));
-  store.seed(policy('d', { statements: [{ effect: 'deny', actions: ['*'], resources: ['*'] }] }), role('r'));
-  store.seed(roleAssignment('three', { role: 'r', subjects: subjects('other@example.com') }));
-  const version = () =>
-    store.truth('RoleAssignment').find(({ metadata }) => metadata.name === 'one')?.metadata.resourceVersion;
-  const before = version();
-  await manager.roles.attach(ADMIN, 'r', 'd');
-  expect(version()).not.toBe(before);
-});
-
-it('a deny for a group of unknown members is about administration only by action and resource together', async () => {
-  const { store, manager } = gateway();
-  store.seed(role('system-admin', { policies: ['system-admin'] }), policy('system-admin', EVERYTHING));
-  store.seed(
-    roleAssignment('one', { role: 'system-admin', subjects: [{ type: 'user-email', name: ADMIN.id }] }),
-    role('r'),
-    roleAssignment('two', { role: 'r', subjects: [{ type: 'group', name: 'team' }] }),
-  );
-  const deny = (name: string, action: string, resource: string) =>
-    store.seed(policy(name, { statements: [{ effect: 'deny', actions: [action], resources: [resource] }] }));
-  deny('tables', 'CreateRole', 'srn2:table#salaries');
-  deny('queries', 'Query', 'srn2:role#*');
-  deny('roles', 'CreateRole', 'srn2:role#*');
-  await manager.roles.attach(EVE, 'r', 'tables');
-  await manager.roles.attach(EVE, 'r', 'queries');
-  await expect(manager.roles.attach(EVE, 'r', 'roles')).rejects.toMatchObject({ code: 'forbidden' });
-});
-
 it('a policy that is used is not deleted, and says so also if its mark was changed meanwhile', async () => {
   const { store, manager } = gateway();
   store.seed(policy('p'), role('r', { policies: ['p'] }));
@@ -244,23 +211,6 @@ it('whoever may only take a role away is not asked for the right to assign it', 
   await manager.assignments.requireMayChange(EVE, 'r', { removed: [toMallory] });
   const assigned = manager.assignments.requireMayChange(EVE, 'r', { assigned: [toMallory] });
   await expect(assigned).rejects.toMatchObject({ code: 'forbidden' });
-});
-
-it('a deny for a service token does not concern administrators, whatever their names look like', async () => {
-  const { store, manager } = gateway();
-  store.seed(role('system-admin', { policies: ['system-admin'] }), policy('system-admin', EVERYTHING));
-  store.seed(
-    ...['admin@example.com', 'admin'].map((name, at) =>
-      roleAssignment(`adm-${at}`, { role: 'system-admin', subjects: [{ type: 'user-email' as const, name }] }),
-    ),
-    roleAssignment('adm-2', { role: 'system-admin', subjects: [{ type: 'group', name: 'admins' }] }),
-    serviceToken('tok'),
-    role('r'),
-    roleAssignment('a', { role: 'r', subjects: [{ type: 'service-token', name: 'tok' }] }),
-    policy('d', { statements: [{ effect: 'deny', actions: ['*'], resources: ['*'] }] }),
-  );
-  await manager.roles.attach(EVE, 'r', 'd');
-  expect(store.truth('Role').find(({ metadata }) => metadata.name === 'r')?.spec.policies).toEqual(['d']);
 });
 
 it('an assignment of a service token is shown with its access key', async () => {

@@ -85,9 +85,10 @@ describe('the editor', () => {
     const { store, clock } = setUp();
     const editor = new ResourceEditor({ store, clock });
     const read = store.get('Role', 'all')!;
-    const current = { ...read, spec: { policies: ['all'] } };
-    expect(() => editor.requireUnchanged('Role', current, { replaces: read })).not.toThrow();
-    expect(() => editor.requireUnchanged('Role', { ...read, spec: {} }, { replaces: read })).toThrow('was changed');
+    const change = (spec: object) => ({ ...spec, description: 'changed' });
+    const edit = (spec: object) => editor.edit('Role', 'all', EVE, change, { replaces: { ...read, spec } });
+    await expect(edit({})).rejects.toThrow('was changed');
+    expect((await edit(structuredClone(read.spec))).spec.description).toBe('changed');
   });
 });
 

@@ -48,13 +48,6 @@ const code = async (work: Promise<unknown>): Promise<string> =>
   );
 
 describe('a caller without rights', () => {
-  it('does not even mark a role to attach a deny that may reach an administrator', async () => {
-    const { store, writes, manager } = setUp();
-    store.seed(role('r'), roleAssignment('r', { role: 'r', subjects: [group('g')] }));
-    expect(await code(manager.roles.attach(MALLORY, 'r', 'deny'))).toBe('forbidden');
-    expect(writes).toEqual([]);
-  });
-
   it('may attach and detach what changes nothing', async () => {
     const { store, writes, manager } = setUp();
     store.seed(
