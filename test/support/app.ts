@@ -95,7 +95,6 @@ export async function testApp(options: TestAppOptions): Promise<FastifyInstance>
     authenticator: fixedAuthenticator(options.principal ?? ALICE),
     authorizer: options.authorizer ?? allowAll,
     plugins: typeof options.register === 'function' ? [options.register] : options.register,
-    limits: { maxEventLoopDelayMs: 0 },
     ...options.parts,
   });
   await app.ready();

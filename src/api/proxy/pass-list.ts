@@ -4,7 +4,6 @@ import { responseHeaders } from '../../pinot/headers.ts';
 import type { Engine } from '../../pinot/types.ts';
 import type { FairQueue } from '../../platform/fair-queue.ts';
 import { admit } from '../server/admission/admit.ts';
-import { cutConnection } from '../server/cut-connection.ts';
 import { credentialRefused, HttpError } from '../server/errors.ts';
 import { clientSignal } from './forward.ts';
 import { addressOf, visibleTo, type Address, type Rewrite } from './lists.ts';
@@ -13,8 +12,6 @@ import { addressOf, visibleTo, type Address, type Rewrite } from './lists.ts';
 const MAX_LIST_BYTES = 64 * 1024 * 1024;
 /** Reserved for a list before the size of one is known. */
 const EXPECTED_BYTES = 64 * 1024;
-/** A client that reads nothing for this long is disconnected, to free the memory of its list for others. */
-const STALL_MS = 120_000;
 
 /** Counts lists against the bytes of responses in memory. Every caller may request lists, and a client may read them slowly. */
 export class ListMemory {
@@ -85,7 +82,6 @@ export async function passList(
   }
   const bytes = await readBody(answer.body, MAX_LIST_BYTES, `\`GET ${judged.path}\` of the engine`);
   resize(bytes.length);
-  reply.raw.setTimeout(STALL_MS, () => cutConnection(reply.raw));
   const headers = responseHeaders(answer.headers);
   delete headers['content-length'];
   reply.code(answer.status).headers(headers);

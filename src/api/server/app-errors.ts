@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { asError } from '../../platform/plain-error.ts';
 import type { WallClock } from '../../platform/clock.ts';
@@ -6,7 +5,6 @@ import { PreconditionFailed } from '../../access/errors.ts';
 import { EngineError } from '../../pinot/types.ts';
 import { QueryError } from '../../results/errors.ts';
 import { StoreError, type StoreErrorCode } from '../../store/resource-store.ts';
-import { rejectAfterResponses } from './bounds/pipelining.ts';
 import { errorBody, HttpError } from './errors.ts';
 import { queryHttpError } from '../queries/query-errors.ts';
 
@@ -130,29 +128,5 @@ export function registerErrors(app: FastifyInstance, clock: WallClock): void {
 export function frameworkError(clock: WallClock) {
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
     void send(reply, toHttpError(error, request), request.url, clock.now());
-  };
-}
-
-const CLIENT_ERRORS: Readonly<Record<string, readonly [status: number, message: string]>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request did not arrive in time'],
-  HPE_HEADER_OVERFLOW: [431, 'the headers of the request are too large'],
-};
-
-/** Handles bytes that are not valid HTTP. Node has no response object for them, so the response is written to the socket. */
-export function clientError(clock: WallClock) {
-  return (error: Error & { code?: string }, socket: Socket): void => {
-    if (error.code === 'ECONNRESET' || !socket.writable) {
-      socket.destroy();
-      return;
-    }
-    const [status, message] = CLIENT_ERRORS[error.code ?? ''] ?? [400, 'the request is not valid HTTP/1.1'];
-    rejectAfterResponses(socket, () => {
-      const answer = errorBody(status, message, '/', clock.now());
-      const body = JSON.stringify(answer);
-      socket.end(
-        `HTTP/1.1 ${status} ${answer.error}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-          `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-      );
-    });
   };
 }

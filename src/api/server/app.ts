@@ -1,26 +1,31 @@
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import underPressure from '@fastify/under-pressure';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyBaseLogger, LogController, type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import { asError } from '../../platform/plain-error.ts';
 import { systemClock, type Clock, type MonotonicClock } from '../../platform/clock.ts';
 import type { Authenticator } from '../../access/authenticators/authenticator.ts';
 import type { Authorizer } from '../../access/authorizer.ts';
 import { type AccessLog, accessLog, sentStatus } from './logs/access-log.ts';
-import { clientError, frameworkError, registerErrors } from './app-errors.ts';
+import { Admission } from './admission/admission.ts';
+import type { ConnectionLimits } from './admission/connections.ts';
+import { connectionsWithin } from './admission/descriptors.ts';
+import type { Listener } from './admission/pipelining.ts';
+import { Rejects } from './admission/rejects.ts';
+import { frameworkError, registerErrors } from './app-errors.ts';
 import { serializerCompiler } from './app-serialization.ts';
 import { validatorCompiler } from './app-validation.ts';
 import { Authentication, registerAuthentication } from './authentication.ts';
 import { AuditLog } from './logs/audit.ts';
-import { trustOf } from './request/client-address.ts';
+import { type Trust, trustOf } from './request/client-address.ts';
 import type { Audit } from './context.ts';
+import { trackConnections } from './cut-connection.ts';
 import { DataPlane } from '../queries/data-plane/data-plane.ts';
 import type { DataPlaneParts } from '../queries/data-plane/parts.ts';
 import { OPERATIONS } from '../queries/data-plane/operations.ts';
 import { createDispatcher } from './dispatcher.ts';
 import { registerDocs } from '../docs/index.ts';
-import { HttpError } from './errors.ts';
 import { type JsonLimits, registerJsonBodies } from './request/json-bodies.ts';
 import { refuseUnknownParameters } from './request/known-parameters.ts';
 import { registerCompression } from './compression.ts';
@@ -28,7 +33,6 @@ import { LongWork } from './bounds/long-work.ts';
 import { registerLimits, type Limits } from './admission/callers.ts';
 import { reserveOwnPaths, methodGuard } from './request/methods.ts';
 import { registerOpenApi } from '../docs/openapi.ts';
-import type { Listener } from './bounds/pipelining.ts';
 import { requestIdOf } from './request/request-id.ts';
 import { RequestLog } from './logs/request-log.ts';
 import { beginTrail } from './logs/request-trail.ts';
@@ -53,6 +57,10 @@ export interface AppParts {
   readonly plugins: readonly RegisterRoutes[];
   /** Records denied calls and writes; logs them where absent. */
   readonly audit?: Audit;
+  /** Counts what is refused or closed by a limit of connections, by the name of the limit. */
+  readonly onRefused?: (limit: string) => void;
+  /** Counts what is rejected before it is a request, by the code of Node.js. */
+  readonly onRejected?: (reason: string) => void;
   /** Called for each response with the route pattern (never the path) and the duration in seconds. */
   readonly observe?: (method: string, route: string, status: number, seconds: number) => void;
   readonly limits?: AppLimits;
@@ -76,18 +84,26 @@ export interface AppLimits {
   /** Limits of JSON bodies. */
   readonly json?: JsonLimits;
   readonly maxFailuresPerMinute?: number;
-  /** Event loop delay in milliseconds above which new requests get 503; 0 for never. */
-  readonly maxEventLoopDelayMs?: number;
+  /** Milliseconds that a request may wait for its turn of the event loop; it gets 503 then. */
+  readonly maxTurnWaitMs?: number;
+  /** Default: what the file descriptors of the process allow, at most 4,000. */
+  readonly connections?: ConnectionLimits;
+  /** Bytes a second of a body that its client must send on average; 0 for no minimum. */
+  readonly minBodyBytesPerSecond?: number;
 }
 
 const MB = 1024 * 1024;
 const BODY_LIMIT_BYTES = MB;
 /** Enough for a percent-encoded SRN with several levels of long names. */
 const MAX_PARAM_LENGTH = 2048;
-const MAX_EVENT_LOOP_DELAY_MS = 3000;
-/** Startup blocks the event loop as modules and resources are loaded. This does not indicate overload. */
-const STARTUP_MS = 5000;
+const MAX_TURN_WAIT_MS = 3000;
+const MAX_CONNECTIONS = 4000;
+const MIN_BODY_BYTES_PER_SECOND = 1024;
 const REQUEST_TIMEOUT_MS = 300_000;
+/** A connection that has not sent a whole request head by then is closed, and so is one without a complete handshake of TLS. */
+const HEAD_TIMEOUT_MS = 10_000;
+/** How often Node looks for connections above the time-outs. */
+const CHECK_MS = 2_000;
 const DEFAULT_SESSION_MS = 7 * 86_400_000;
 /** Longer than the idle time-out of common load balancers (60 s), so that they do not reuse a connection that is closing. */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
@@ -95,7 +111,9 @@ const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 /** Builds the HTTP server without listening. Close it to free its resources. */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { clock = systemClock } = parts;
-  const { controlPlane, app } = createServers(parts, clock);
+  const trust = trustOf(parts.trustProxy ?? false);
+  const admission = admissionOf(parts, trust, clock);
+  const { controlPlane, app } = createServers(parts, admission, clock);
 
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
@@ -106,7 +124,6 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const headers = await securityHeaders(parts.https !== undefined);
   const record = accessLog(parts.logger, clock, parts.observe);
   registerAccessLog(app, record, headers, { clock, tracing: parts.tracing });
-  const refuseOverload = await registerPressureLimit(app, parts.limits?.maxEventLoopDelayMs ?? MAX_EVENT_LOOP_DELAY_MS);
   const audit = parts.audit ?? auditToLog(app, parts.logger);
   const server = { authorizer: parts.authorizer, audit, longWork: new LongWork({ clock }) };
   app.decorate('authorizer', server.authorizer);
@@ -122,6 +139,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     ...(maxFailuresPerMinute !== undefined && { maxFailuresPerMinute }),
   });
   registerAuthentication(app, authentication);
+  registerCallers(app, admission);
   registerLimits(app, parts.callerLimits);
   refuseUnknownParameters(app);
   registerCompression(app);
@@ -130,12 +148,13 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   for (const plugin of parts.plugins) await app.register((scope) => plugin(scope));
   reserveOwnPaths(app);
   refuseOtherMethods();
-  const trust = trustOf(parts.trustProxy ?? false);
   const headerList = Object.entries(headers).flat();
   const exchange = { server, logger: parts.logger, headers, headerList, record, trust, clock, tracing: parts.tracing };
-  const checks = { authentication, limits: parts.callerLimits, refuseOverload, bodyBytes, json };
+  const checks = { authentication, limits: parts.callerLimits, admission, bodyBytes, json };
   const dataPlane = parts.dataPlane && new DataPlane(parts.dataPlane, checks, exchange);
-  controlPlane.dispatch = createDispatcher({ dataPlane, controlPlane: controlPlane.handler, exchange });
+  const maxWaitMs = parts.limits?.maxTurnWaitMs ?? MAX_TURN_WAIT_MS;
+  const { handler } = controlPlane;
+  controlPlane.dispatch = createDispatcher({ dataPlane, controlPlane: handler, exchange, admission, maxWaitMs });
   return app;
 }
 
@@ -145,9 +164,35 @@ interface ControlPlane {
   dispatch: Listener;
 }
 
-function createServers(parts: AppParts, clock: Clock): { app: FastifyInstance; controlPlane: ControlPlane } {
+function admissionOf({ limits = {}, onRefused }: AppParts, trust: Trust | undefined, clock: Clock): Admission {
+  const { connections = { total: connectionsWithin(MAX_CONNECTIONS) } } = limits;
+  const { minBodyBytesPerSecond = MIN_BODY_BYTES_PER_SECOND } = limits;
+  return new Admission({ clock, connections, minBodyBytesPerSecond, trust, onRefused });
+}
+
+/** Counts the connections of each caller. */
+function registerCallers(app: FastifyInstance, admission: Admission): void {
+  // Callback style avoids a promise for every request.
+  app.addHook('preParsing', (request, _reply, _payload, done) => {
+    // Public routes have no principal, despite the type.
+    const { srn } = (request.principal as typeof request.principal | null) ?? {};
+    try {
+      if (srn !== undefined) admission.countCaller(request.raw, srn);
+      done();
+    } catch (error) {
+      done(asError(error));
+    }
+  });
+}
+
+function createServers(
+  parts: AppParts,
+  admission: Admission,
+  clock: Clock,
+): { app: FastifyInstance; controlPlane: ControlPlane } {
   const noop: Listener = () => undefined;
   const controlPlane: ControlPlane = { handler: noop, dispatch: noop };
+  const rejects = new Rejects({ clock, log: parts.logger, onRejected: parts.onRejected });
   const app = fastify({
     loggerInstance: parts.logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -160,11 +205,15 @@ function createServers(parts: AppParts, clock: Clock): { app: FastifyInstance; c
     trustProxy: typeof parts.trustProxy === 'object' ? [...parts.trustProxy] : (parts.trustProxy ?? false),
     genReqId: ({ headers }) => requestIdOf(headers),
     frameworkErrors: frameworkError(clock),
-    clientErrorHandler: clientError(clock),
+    clientErrorHandler: rejects.clientError,
     serverFactory: (handler) => {
       controlPlane.handler = handler;
       const listener: Listener = (request, response) => controlPlane.dispatch(request, response);
-      return createNodeServer(parts.https, listener);
+      const server = createNodeServer(parts.https, listener);
+      trackConnections(server);
+      admission.attach(server);
+      rejects.attach(server);
+      return server;
     },
   }).withTypeProvider<TypeBoxTypeProvider>() as unknown as FastifyInstance;
   return { app, controlPlane };
@@ -173,6 +222,9 @@ function createServers(parts: AppParts, clock: Clock): { app: FastifyInstance; c
 function createNodeServer(https: AppParts['https'], listener: Listener): Server {
   const options = {
     requestTimeout: REQUEST_TIMEOUT_MS,
+    headersTimeout: HEAD_TIMEOUT_MS,
+    handshakeTimeout: HEAD_TIMEOUT_MS,
+    connectionsCheckingInterval: CHECK_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     // `checkHeaders` rejects a missing Host with an Error body.
     requireHostHeader: false,
@@ -225,23 +277,4 @@ function auditToLog(app: FastifyInstance, logger: Logger): Audit {
   const audit = new AuditLog({ write: (record) => logger.info({ audit: record }, 'audit'), clock: systemClock });
   app.addHook('onClose', async () => audit.close());
   return audit;
-}
-
-/** @returns a function that throws 503 while the event loop is overloaded, or for a request that waited as long for its turn */
-async function registerPressureLimit(
-  app: FastifyInstance,
-  maxEventLoopDelay: number,
-): Promise<(waitedMs: number) => void> {
-  if (maxEventLoopDelay === 0) return () => undefined;
-  const startedAt = systemClock.monotonic();
-  const pressureHandler = (): void => {
-    if (systemClock.monotonic() - startedAt < STARTUP_MS) return;
-    throw new HttpError(503, 'the gateway is overloaded: try again in a few seconds', {
-      headers: { 'retry-after': '5' },
-    });
-  };
-  await app.register(underPressure.default, { maxEventLoopDelay, pressureHandler });
-  return (waitedMs) => {
-    if (waitedMs > maxEventLoopDelay || app.isUnderPressure()) pressureHandler();
-  };
 }

@@ -25,6 +25,11 @@ export function cutConnection(response: Cuttable): void {
   response.destroy();
 }
 
+/** The TCP connection of a connection of TLS; undefined until its handshake is complete. */
+export function transportOf(secured: TLSSocket): Socket | undefined {
+  return transports.get(secured);
+}
+
 const openResponses = new WeakMap<Server, Set<ServerResponse>>();
 
 /** Keeps what `cutConnection` and `cutOpenResponses` need: responses to HTTP/1.0 until they are closed, and the TCP connections of TLS. */

@@ -1,10 +1,12 @@
 import { type IncomingMessage, type ServerResponse } from 'node:http';
 import { withErrorListener } from '../../platform/stream-errors.ts';
+import type { Admission, Serve } from './admission/admission.ts';
+import type { Listener } from './admission/pipelining.ts';
 import { notFound } from './app-errors.ts';
+import { HttpError } from './errors.ts';
 import { classify, keepClass, type RequestClass } from './request/classify.ts';
 import { type DataPlane, isData } from '../queries/data-plane/data-plane.ts';
 import { Exchange, type ExchangeParts } from '../queries/data-plane/exchange.ts';
-import { type Listener, serveSequentially } from './bounds/pipelining.ts';
 import { checkHeaders } from './request/request-headers.ts';
 
 export interface DispatcherParts {
@@ -13,6 +15,9 @@ export interface DispatcherParts {
   /** Serves everything else: fastify. */
   readonly controlPlane: Listener;
   readonly exchange: ExchangeParts;
+  readonly admission: Admission;
+  /** Milliseconds of waiting for its turn after which a request gets 503. */
+  readonly maxWaitMs: number;
 }
 
 /** Route label of requests that are rejected before routing. */
@@ -22,12 +27,13 @@ const NO_ROUTE = 'none';
 const MAX_LISTENERS = 24;
 
 /** Entry point of all requests: classifies each one, rejects ambiguous ones, and passes the rest to the data or control plane. */
-export function createDispatcher({ dataPlane, controlPlane, exchange }: DispatcherParts): Listener {
-  return serveSequentially((request: IncomingMessage, response: ServerResponse) => {
+export function createDispatcher({ dataPlane, controlPlane, exchange, admission, maxWaitMs }: DispatcherParts): Listener {
+  const serve: Serve = (request: IncomingMessage, response: ServerResponse, waitedMs) => {
     // A write to a response after its end is an `error` event.
     withErrorListener(response).setMaxListeners(MAX_LISTENERS);
     let requestClass: RequestClass;
     try {
+      if (waitedMs > maxWaitMs) throw overloaded();
       requestClass = classify(request.method ?? '', request.url ?? '');
       checkHeaders(request);
     } catch (error) {
@@ -41,5 +47,12 @@ export function createDispatcher({ dataPlane, controlPlane, exchange }: Dispatch
       const rejected = new Exchange(request, response, NO_ROUTE, exchange);
       rejected.fail(notFound(rejected));
     }
+  };
+  return admission.listener(serve);
+}
+
+function overloaded(): HttpError {
+  return new HttpError(503, 'the gateway is overloaded: try again in a few seconds', {
+    headers: { 'retry-after': '5' },
   });
 }

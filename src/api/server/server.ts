@@ -8,7 +8,7 @@ import { LOG_LIMITS, RateLimiter } from '../../platform/rate-limiter.ts';
 import { asError, errorCode, errorMessage } from '../../platform/plain-error.ts';
 import { sleep, systemClock, type Clock } from '../../platform/clock.ts';
 import { runPeriodically } from '../../platform/periodic.ts';
-import { cutOpenResponses, trackConnections } from './cut-connection.ts';
+import { cutOpenResponses } from './cut-connection.ts';
 
 /** A listener could not be opened; the message has the remedy. */
 export class ListenError extends Error {
@@ -37,7 +37,6 @@ function portOf(server: Server): number {
 
 /** Opens the listener of the REST APIs. @returns its port @throws {ListenError} */
 export async function listen(app: FastifyInstance, host: string, port: number): Promise<number> {
-  trackConnections(app.server);
   logListenerErrors(app.server, app.log);
   try {
     await app.listen({ host, port, listenTextResolver: () => 'listening' });

@@ -4,8 +4,8 @@ import type { Authentication } from '../../server/authentication.ts';
 import type { RequestClass, RequestKind, SqlPath } from '../../server/request/classify.ts';
 import type { JsonLimits } from '../../server/request/json-bodies.ts';
 import { acceptQuery } from './accept.ts';
+import type { Admission } from '../../server/admission/admission.ts';
 import { countRequest, type Limits } from '../../server/admission/callers.ts';
-import { Turns } from '../../server/bounds/turns.ts';
 import { Exchange, type ExchangeParts } from './exchange.ts';
 import { JudgedTexts } from './judged-texts.ts';
 import { sendResultPage } from './page.ts';
@@ -18,8 +18,7 @@ import { submitQuery } from './submit.ts';
 export interface Checks {
   readonly authentication: Authentication;
   readonly limits: Limits | undefined;
-  /** @throws {HttpError} 503 while the gateway is overloaded, or if the request has waited for too long */
-  readonly refuseOverload: (waitedMs: number) => void;
+  readonly admission: Pick<Admission, 'countCaller'>;
   /** Maximum bytes of a request body. */
   readonly bodyBytes: number;
   readonly json: JsonLimits;
@@ -39,13 +38,11 @@ export class DataPlane {
   readonly #checks: Checks;
   readonly #exchange: ExchangeParts;
   readonly #reading: QueryReading;
-  readonly #turns: Turns;
 
   constructor(parts: DataPlaneParts, checks: Checks, exchange: ExchangeParts) {
     this.#parts = parts;
     this.#checks = checks;
     this.#exchange = exchange;
-    this.#turns = new Turns(exchange);
     const { bodyBytes, json } = checks;
     this.#reading = { engine: parts.engine, texts: new JudgedTexts(parts.sqlLimits), bodyBytes, json };
   }
@@ -55,10 +52,7 @@ export class DataPlane {
     const { sql, segments } = requestClass;
     const route = sql?.path ?? (segments[0] === 'query' ? PAGE_ROUTE : CURSOR_ROUTE);
     const exchange = new Exchange(request, response, route, this.#exchange);
-    this.#turns.enter((waitedMs) => {
-      if (exchange.isClosed) return;
-      this.#run(exchange, requestClass, waitedMs).catch((error: unknown) => exchange.fail(error));
-    });
+    this.#run(exchange, requestClass).catch((error: unknown) => exchange.fail(error));
   }
 
   /** Reads the query. A body counts against the memory while it is read. */
@@ -75,10 +69,10 @@ export class DataPlane {
     }
   }
 
-  async #run(exchange: Exchange, requestClass: RequestClass, waitedMs: number): Promise<void> {
-    const { authentication, limits, refuseOverload } = this.#checks;
-    refuseOverload(waitedMs);
+  async #run(exchange: Exchange, requestClass: RequestClass): Promise<void> {
+    const { authentication, limits, admission } = this.#checks;
     await authentication.authenticate(exchange);
+    admission.countCaller(exchange.request, exchange.principal.srn);
     if (limits !== undefined) countRequest(limits, exchange, requestClass.kind, (call) => exchange.onQueryEnded(call));
     const { sql } = requestClass;
     if (sql === undefined) return sendResultPage(exchange, requestClass, this.#parts);

@@ -12,11 +12,6 @@ import type { Exchange } from './exchange.ts';
 const JSON_TYPE = 'application/json';
 /** Request headers that select the form of a result. */
 export const VARY = 'accept, accept-encoding';
-/**
- * A client that reads nothing for this long, or twice as long, is disconnected, to free its memory for others: Node repeats the time once if it wrote a
- * part of the last piece before.
- */
-const STALL_MS = 120_000;
 
 export function isWhole(page: Page): page is WholePage {
   return Array.isArray(page.rows);
@@ -43,10 +38,9 @@ export async function sendPage(exchange: Exchange, page: Page, coding: Coding | 
 
 /**
  * Writes a page after its headers. Resolves when the last byte is handed to the operating system or the connection is closed.
- * @param stallMs milliseconds without progress after which the client is disconnected
  * @returns true when the whole page was written, so that its buffers can be reused
  */
-export function writePage(raw: ServerResponse, page: WholePage, stallMs = STALL_MS): Promise<boolean> {
+export function writePage(raw: ServerResponse, page: WholePage): Promise<boolean> {
   if (raw.destroyed) return Promise.resolve(false);
   const { promise, resolve } = Promise.withResolvers<boolean>();
   raw.once('close', () => resolve(raw.writableFinished));
@@ -56,8 +50,6 @@ export function writePage(raw: ServerResponse, page: WholePage, stallMs = STALL_
   for (const piece of page.rows) raw.write(piece);
   raw.end(page.tail);
   raw.uncork();
-  // Usually everything has been written by now, and no timer is needed.
-  if (raw.writableLength > 0) raw.setTimeout(stallMs, () => cutConnection(raw));
   return promise;
 }
 
@@ -108,7 +100,6 @@ function begin({ raw, ownHeaders }: Exchange, length: number): ServerResponse {
 
 /** A failure cuts the connection, so that clients detect the incomplete response. */
 async function sendPieces({ raw, log }: Exchange, pieces: AsyncIterable<Uint8Array>, coding?: Coding): Promise<void> {
-  raw.setTimeout(STALL_MS, () => cutConnection(raw));
   try {
     const cutting = cutAtFailure(raw, pieces);
     await (coding === undefined ? pipeline(cutting, raw) : pipeline(cutting, compressor(coding), raw));

@@ -43,7 +43,7 @@ async function start(): Promise<void> {
     parts: {
       authenticator: authenticatorChain([local, kubernetes]),
       clock: { ...systemClock, now: () => time, monotonic: () => time },
-      limits: { maxFailuresPerMinute: LIMIT, maxEventLoopDelayMs: 0 },
+      limits: { maxFailuresPerMinute: LIMIT },
     },
   });
 }
@@ -139,7 +139,7 @@ it('says which authority does not respond, and after how many failures it waits'
             ? { outcome: 'rejected', message: 'wrong' }
             : { outcome: 'unavailable', message: 'https://idp.example.com does not respond' },
       },
-      limits: { maxFailuresPerMinute: 1, maxEventLoopDelayMs: 0 },
+      limits: { maxFailuresPerMinute: 1 },
     },
   });
   const ask = async (token: string): Promise<unknown[]> => {

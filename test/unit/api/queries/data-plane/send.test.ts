@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { writePage } from '../../../../../src/api/queries/data-plane/send.ts';
+import { disconnectStalledReader } from '../../../../../src/api/server/admission/reader.ts';
 import type { WholePage } from '../../../../../src/results/page.ts';
 import { once } from '../../../../support/once.ts';
 
@@ -26,7 +27,8 @@ async function serve(page: WholePage, stallMs: number): Promise<{ port: number; 
   const { promise: outcome, resolve } = Promise.withResolvers<boolean>();
   const listening = createServer((_request, response) => {
     response.writeHead(200, { 'content-length': page.length });
-    resolve(writePage(response, page, stallMs));
+    disconnectStalledReader(response, () => undefined, stallMs);
+    resolve(writePage(response, page));
   });
   server = listening.listen(0, '127.0.0.1');
   await once(listening, 'listening');

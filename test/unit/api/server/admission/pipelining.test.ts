@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../../support/fake-clock.ts';
-import { clientError } from '../../../../../src/api/server/app-errors.ts';
-import { serveSequentially } from '../../../../../src/api/server/bounds/pipelining.ts';
+import { Admission } from '../../../../../src/api/server/admission/admission.ts';
+import { Rejects } from '../../../../../src/api/server/admission/rejects.ts';
+import { systemClock } from '../../../../../src/platform/clock.ts';
+import { createLogger } from '../../../../../src/platform/logging.ts';
 import { once } from '../../../../support/once.ts';
 
 let server: Server | undefined;
@@ -26,7 +27,9 @@ async function start(handle: (request: IncomingMessage, response: ServerResponse
   let parsed = 0;
   const started: string[] = [];
   const openResponses: ServerResponse[] = [];
-  const listener = serveSequentially((request, response) => {
+  const connections = { total: 1_000, perAddress: 1_000 };
+  const admission = new Admission({ clock: systemClock, connections, minBodyBytesPerSecond: 0 });
+  const listener = admission.listener((request, response) => {
     started.push(request.url ?? '');
     openResponses.push(response);
     handle(request, response);
@@ -35,7 +38,10 @@ async function start(handle: (request: IncomingMessage, response: ServerResponse
     parsed++;
     listener(request, response);
   });
-  listening.on('clientError', clientError(new FakeClock()));
+  const rejects = new Rejects({ clock: systemClock, log: createLogger('silent') });
+  admission.attach(listening);
+  rejects.attach(listening);
+  listening.on('clientError', rejects.clientError);
   server = listening.listen(0, '127.0.0.1');
   await once(listening, 'listening');
   return { port: (listening.address() as AddressInfo).port, parsed: () => parsed, started, openResponses };
@@ -75,32 +81,61 @@ describe('pipelined requests', () => {
     expect(text).toMatch(/first.*second.*third/s);
   });
 
-  it('are not read while many wait, and are all served afterwards', async () => {
+  it.each([100, 3_000])('are not parsed while some wait, and are all served afterwards: %i', async (count) => {
     const release = Promise.withResolvers<void>();
     const running = await start((request, response) => {
       request.resume();
       request.on('end', () => void release.promise.then(() => response.end('.')));
     });
     const socket = await open(running.port);
-    socket.write(requests(100));
-    await expect.poll(running.parsed).toBe(100);
-    await eventLoopTurns(10);
-    socket.write(requests(100));
+    socket.resume().write(requests(count));
+    await expect.poll(running.parsed).toBeGreaterThan(1);
+    socket.write(requests(count));
     await eventLoopTurns(100);
-    expect([running.parsed(), running.started.length]).toEqual([100, 1]);
+    // Eight wait, and those of one part.
+    expect(running.parsed()).toBeLessThan(20);
+    expect(running.started.length).toBe(1);
     release.resolve();
-    await expect.poll(() => running.started.length).toBe(200);
+    await expect.poll(() => running.started.length, { timeout: 20_000 }).toBe(2 * count);
+    const each = Array.from({ length: count }, (_, i) => `/${i}`);
+    expect(running.started).toEqual([...each, ...each]);
     socket.destroy();
   });
 
-  it('close the connection if there are too many', async () => {
-    const running = await start((request) => void request.resume());
+  it('of a long body are separated from it wherever its parts end', async () => {
+    let bytes = 0;
+    const running = await start((request, response) => {
+      request.on('data', (chunk: Buffer) => (bytes += chunk.length));
+      request.on('end', () => response.end('.'));
+    });
     const socket = await open(running.port);
-    socket.write(requests(100_000));
-    await new Promise((resolve) => socket.resume().once('close', resolve));
-    expect(running.started).toHaveLength(1);
-    // The limit plus the requests of one socket read.
-    expect(running.parsed()).toBeLessThan(4_000);
+    // Each of these looks like the end of a head.
+    const body = '\r\n\r\n'.repeat(50_000);
+    const upload = `POST /long HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    socket.resume().write((upload + requests(3)).repeat(2));
+    await expect.poll(() => running.started, { timeout: 20_000 }).toEqual(['/long', '/0', '/1', '/2', '/long', '/0', '/1', '/2']);
+    await expect.poll(() => running.openResponses.every(({ writableFinished }) => writableFinished)).toBe(true);
+    expect(bytes).toBe(2 * (body.length + 6));
+    socket.destroy();
+  });
+
+  it('start one in each turn of the event loop, whichever the number of connections', async () => {
+    const running = await start((request, response) => void request.resume().on('end', () => response.end('.')));
+    const sockets = await Promise.all(Array.from({ length: 50 }, () => open(running.port)));
+    let before = 0;
+    let most = 0;
+    let isOver = false;
+    const turn = (): void => {
+      most = Math.max(most, running.started.length - before);
+      before = running.started.length;
+      if (!isOver) setImmediate(turn);
+    };
+    turn();
+    for (const socket of sockets) socket.resume().write(requests(20));
+    await expect.poll(() => running.started.length, { timeout: 20_000 }).toBe(1_000);
+    isOver = true;
+    expect(most).toBe(1);
+    for (const socket of sockets) socket.destroy();
   });
 
   it('are dropped with their connection', async () => {

@@ -1,0 +1,191 @@
+import type { Server } from 'node:http';
+import { Server as TlsServer, type TLSSocket } from 'node:tls';
+import type { Socket } from 'node:net';
+import type { Clock } from '../../../platform/clock.ts';
+import { FairQueue, type Place } from '../../../platform/fair-queue.ts';
+import { withErrorListener } from '../../../platform/stream-errors.ts';
+import { transportOf } from '../cut-connection.ts';
+import { HttpError } from '../errors.ts';
+import { Connection, setConnection } from './connection.ts';
+
+export interface ConnectionLimits {
+  /** Connections that may be open at the same time. */
+  readonly total: number;
+  /** The part of them from one address (for IPv6: one /64); default: half. Not for trusted proxies. */
+  readonly perAddress?: number;
+  /** The part of them whose last request is of one caller; default: half. Not for trusted proxies. */
+  readonly perCaller?: number;
+}
+
+/** How much of a limit is used. */
+export interface LimitState {
+  readonly name: string;
+  readonly used: number;
+  readonly max: number;
+}
+
+export interface ConnectionsOptions {
+  readonly limits: ConnectionLimits;
+  readonly clock: Pick<Clock, 'monotonic' | 'schedule'>;
+  /** Whether connections from this address are those of a proxy, which has many clients. */
+  readonly isProxy?: (address: string) => boolean;
+  /** Counts what is refused or closed, by the name of the limit. */
+  readonly onRefused?: (limit: string) => void;
+}
+
+/** What one connection reserves of the limits. */
+interface Open {
+  readonly connection: Connection;
+  readonly place: Place;
+}
+
+/**
+ * Limits the connections of a server. A connection above the limits is closed: a response would need the descriptor that is lacking. Where all are
+ * open, a new connection replaces the one that has been without a request for the longest time, so that nobody can occupy the server with idle ones.
+ */
+export class Connections {
+  readonly #options: ConnectionsOptions;
+  readonly #perCaller: number;
+  readonly #maxSilent: number;
+  readonly #all: FairQueue;
+  readonly #ofCallers: FairQueue;
+  /** Have not sent a whole request head, in the order of their arrival. */
+  readonly #silent = new Map<Connection, Open>();
+  /** Wait for a further request, the longest time first. */
+  readonly #idle = new Map<Connection, Open>();
+  readonly #busy = new Map<Connection, Open>();
+
+  constructor(options: ConnectionsOptions) {
+    const { limits, clock } = options;
+    const { total, perAddress = Math.ceil(total / 2), perCaller = Math.ceil(total / 2) } = limits;
+    this.#options = options;
+    this.#perCaller = perCaller;
+    this.#maxSilent = Math.ceil(total / 2);
+    this.#all = new FairQueue({ name: 'connections', total, perKey: perAddress, maxWaiting: 0 }, clock);
+    const ofCallers = { name: 'connections-of-caller', total: Number.POSITIVE_INFINITY, perKey: perCaller };
+    this.#ofCallers = new FairQueue({ ...ofCallers, maxWaiting: 0 }, clock);
+  }
+
+  get limits(): readonly LimitState[] {
+    return [
+      { name: 'connections', used: this.#all.used, max: this.#all.total },
+      { name: 'silent-connections', used: this.#silent.size, max: this.#maxSilent },
+    ];
+  }
+
+  /**
+   * Counts the connections of a server from now on.
+   * @param onOpen called for each connection over which HTTP is spoken: after the handshake of TLS
+   */
+  attach(server: Server, onOpen: (socket: Socket, connection: Connection) => void): void {
+    const open = new WeakMap<Socket, Connection>();
+    server.on('connection', (transport: Socket) => {
+      const connection = this.#admit(transport);
+      if (connection === undefined) return;
+      open.set(transport, connection);
+      if (!(server instanceof TlsServer)) onOpen(transport, connection);
+    });
+    if (!(server instanceof TlsServer)) return;
+    server.on('secureConnection', (secured: TLSSocket) => {
+      const connection = open.get(transportOf(secured) ?? secured);
+      if (connection === undefined) return;
+      setConnection(secured, connection);
+      onOpen(secured, connection);
+    });
+  }
+
+  /** The connection has a request. */
+  begin(connection: Connection): void {
+    this.#move(connection, this.#busy);
+  }
+
+  /** The connection has no request any more. */
+  end(connection: Connection): void {
+    this.#move(connection, this.#idle);
+  }
+
+  /**
+   * Counts a connection among those of the caller of its request.
+   * @throws {HttpError} 429
+   */
+  countCaller(connection: Connection, srn: string): void {
+    const { caller } = connection;
+    // Unknown ones are closed, or of a test without connections.
+    if (caller?.srn === srn || !this.#busy.has(connection) || this.#isProxy(connection)) return;
+    caller?.place.release();
+    connection.caller = undefined;
+    let isRefused = false;
+    const place = this.#ofCallers.enter(srn, { start: () => undefined, refuse: () => (isRefused = true) });
+    if (!isRefused) {
+      connection.caller = { srn, place };
+      return;
+    }
+    this.#options.onRefused?.('connections-of-caller');
+    const message = `limit of connections (${this.#perCaller}) of one caller exceeded: close some, or try again in 5 s`;
+    throw new HttpError(429, message, { headers: { 'retry-after': '5', connection: 'close' } });
+  }
+
+  #isProxy({ transport }: Connection): boolean {
+    return this.#options.isProxy?.(transport.remoteAddress ?? '') ?? false;
+  }
+
+  /** Closes a connection above the limits. */
+  #admit(transport: Socket): Connection | undefined {
+    const connection = new Connection(transport);
+    setConnection(transport, connection);
+    if (this.#all.used >= this.#all.total) this.#makeRoom();
+    let isRefused = false;
+    const place = this.#all.enter(connection.network, {
+      ...(this.#isProxy(connection) && { most: this.#all.total }),
+      start: () => undefined,
+      refuse: (reason) => {
+        isRefused = true;
+        this.#options.onRefused?.(reason === 'full-of-key' ? 'connections-of-address' : 'connections');
+      },
+    });
+    if (isRefused) {
+      withErrorListener(transport).destroy();
+      return undefined;
+    }
+    this.#silent.set(connection, { connection, place });
+    transport.once('close', () => this.#forget(connection));
+    if (this.#silent.size > this.#maxSilent) this.#close('silent-connections', this.#silent);
+    return connection;
+  }
+
+  #makeRoom(): void {
+    this.#close('connections', this.#silent.size > 0 ? this.#silent : this.#idle);
+  }
+
+  /** Closes the first one. */
+  #close(limit: string, among: ReadonlyMap<Connection, Open>): void {
+    for (const connection of among.keys()) {
+      this.#options.onRefused?.(limit);
+      // The event comes later.
+      this.#forget(connection);
+      withErrorListener(connection.transport).destroy();
+      return;
+    }
+  }
+
+  #move(connection: Connection, to: Map<Connection, Open>): void {
+    const open = this.#take(connection);
+    if (open !== undefined) to.set(connection, open);
+  }
+
+  #forget(connection: Connection): void {
+    this.#take(connection)?.place.release();
+    connection.caller?.place.release();
+    connection.caller = undefined;
+  }
+
+  #take(connection: Connection): Open | undefined {
+    for (const kind of [this.#busy, this.#idle, this.#silent]) {
+      const open = kind.get(connection);
+      if (open === undefined) continue;
+      kind.delete(connection);
+      return open;
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,49 @@
+import type { Clock } from '../../../platform/clock.ts';
+import { FairQueue } from '../../../platform/fair-queue.ts';
+
+export interface TurnsOptions {
+  readonly clock: Pick<Clock, 'monotonic' | 'schedule'>;
+  /** Calls back in the next turn of the event loop; `setImmediate` by default. */
+  readonly nextTurn?: (call: () => void) => void;
+}
+
+/**
+ * Starts one request in each turn of the event loop. One turn reads from all connections that have data, so the requests of a thousand clients would
+ * hold the event loop for a fraction of a second, and probes, time-outs and responses of the engine would wait for all of them. Without others a
+ * request starts at once. Networks take turns, so the connections of one do not delay another one.
+ *
+ * The caller bounds the number of waiting requests: a connection has one request in service.
+ */
+export class Turns {
+  readonly queue: FairQueue;
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #nextTurn: (call: () => void) => void;
+
+  constructor({ clock, nextTurn = (call) => void setImmediate(call) }: TurnsOptions) {
+    this.#clock = clock;
+    this.#nextTurn = nextTurn;
+    this.queue = new FairQueue({ name: 'turns', total: 1, maxWaiting: Number.POSITIVE_INFINITY }, clock);
+  }
+
+  /**
+   * @param network of the client
+   * @param begin must not throw; gets the milliseconds that it waited
+   * @returns ends the wait, if it still waits
+   */
+  enter(network: string, begin: (waitedMs: number) => void): () => void {
+    const since = this.#clock.monotonic();
+    let begun = false;
+    const place = this.queue.enter(network, {
+      start: (given) => {
+        begun = true;
+        this.#nextTurn(() => given.release());
+        begin(this.#clock.monotonic() - since);
+      },
+      // The queue has no limits.
+      refuse: () => undefined,
+    });
+    return () => {
+      if (!begun) place.release();
+    };
+  }
+}
