@@ -1,10 +1,11 @@
 /// <reference types="@fastify/swagger" />
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import fastifyStatic from '@fastify/static';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { ErrorBody, HttpError } from '../server/errors.ts';
+import { prepareResponse, sendPrepared } from '../server/prepared-response.ts';
+import { readAssets } from './assets.ts';
 import { registerOidcSignIn, type OidcSignIn } from './oidc-sign-in.ts';
 import { registerSessionContext, type InstallationLabel } from './session-context.ts';
 import { endSession, openSession } from './session-cookie.ts';
@@ -28,38 +29,24 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-const YEAR_SECONDS = 31_536_000;
-
 /** The dashboard at `/ui/`, the redirect from `/`, and the session routes. */
 export async function ui(app: FastifyInstance, options: UiOptions): Promise<void> {
-  const page = await readFile(join(options.folder, 'index.html'), 'utf8');
-
-  // Registered before the static plugin, which cannot set `config` on its routes.
-  app.addHook('onRoute', (route) => {
-    if (route.url.startsWith('/ui/assets/')) route.config = { ...route.config, public: true };
+  const page = await prepareResponse(await readFile(join(options.folder, 'index.html')), {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': CONTENT_SECURITY_POLICY,
+    'cache-control': 'no-cache',
+    'referrer-policy': 'no-referrer',
   });
-  await app.register(fastifyStatic, {
-    root: join(options.folder, 'assets'),
-    prefix: '/ui/assets/',
-    // File names carry a hash of their content.
-    maxAge: YEAR_SECONDS * 1000,
-    immutable: true,
-    preCompressed: true,
-    decorateReply: false,
-    schemaHide: true,
-  });
+  const assets = await readAssets(join(options.folder, 'assets'));
 
-  const sendPage = (reply: FastifyReply): FastifyReply =>
-    reply
-      .header('content-security-policy', CONTENT_SECURITY_POLICY)
-      .header('cache-control', 'no-cache')
-      .header('referrer-policy', 'no-referrer')
-      .type('text/html; charset=utf-8')
-      .send(page);
   const publicRoute = { config: { public: true }, schema: { hide: true } };
+  app.get<{ Params: { '*': string } }>('/ui/assets/*', publicRoute, (request, reply) => {
+    const asset = assets.get(request.params['*']);
+    return asset === undefined ? reply.callNotFound() : sendPrepared(request, reply, asset);
+  });
   app.get('/', publicRoute, (_request, reply) => reply.redirect('/ui/', 302));
   app.get('/ui', publicRoute, (_request, reply) => reply.redirect('/ui/', 302));
-  app.get('/ui/*', publicRoute, (_request, reply) => sendPage(reply));
+  app.get('/ui/*', publicRoute, (request, reply) => sendPrepared(request, reply, page));
 
   app.post(
     '/ui/session',

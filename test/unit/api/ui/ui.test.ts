@@ -17,6 +17,8 @@ beforeEach(async () => {
   await mkdir(join(folder, 'assets'));
   await writeFile(join(folder, 'index.html'), '<!doctype html><title>page</title>');
   await writeFile(join(folder, 'assets', 'main-ABC.js'), 'export {};');
+  await writeFile(join(folder, 'assets', 'main-ABC.js.br'), 'compressed by br');
+  await writeFile(join(folder, 'assets', 'main-ABC.js.gz'), 'compressed by gzip');
   app = await testApp({
     register: async (scope) => {
       await ui(scope, { folder, oidc: undefined, label });
@@ -61,15 +63,17 @@ describe('the dashboard', () => {
   });
 
   it.each(['br', 'gzip'])('serves the %s file that the build made of an asset', async (encoding) => {
-    const suffix = encoding === 'br' ? 'br' : 'gz';
-    await writeFile(join(folder, 'assets', `main-ABC.js.${suffix}`), 'compressed');
-    const answer = await app.inject({
-      url: '/ui/assets/main-ABC.js',
-      headers: { ...NO_CREDENTIAL, 'accept-encoding': encoding },
-    });
+    const headers = { ...NO_CREDENTIAL, 'accept-encoding': encoding };
+    const answer = await app.inject({ url: '/ui/assets/main-ABC.js', headers });
     expect(answer.headers['content-encoding']).toBe(encoding);
     expect(answer.headers.vary).toContain('accept-encoding');
-    expect(answer.body).toBe('compressed');
+    expect(answer.body).toBe(`compressed by ${encoding}`);
+    const known = { ...headers, 'if-none-match': String(answer.headers.etag) };
+    const again = await app.inject({ url: '/ui/assets/main-ABC.js', headers: known });
+    expect([again.statusCode, again.body]).toEqual([304, '']);
+    // Another variant is other bytes.
+    const plain = await app.inject({ url: '/ui/assets/main-ABC.js', headers: { ...known, 'accept-encoding': '' } });
+    expect([plain.statusCode, plain.body]).toEqual([200, 'export {};']);
   });
 
   it('opens a session with a cookie that scripts cannot read, and ends it', async () => {
