@@ -3,7 +3,7 @@ import type { EngineCall } from '../../pinot/call-actions.ts';
 import { inTurns, type Turn } from '../../platform/parts.ts';
 import { parsingStrictJson, StrictJsonError, type StrictJsonLimits } from '../../platform/strict-json.ts';
 import { HttpError } from '../server/errors.ts';
-import { readBody } from '../server/request/read-body.ts';
+import { withBodyOf } from '../server/request/read-body.ts';
 import { tablesOfBody, textsOfTables, type BodyTables } from './body-tables.ts';
 import { bodyType } from './call-headers.ts';
 
@@ -39,13 +39,14 @@ export async function judgedBody(
   }
   if (call.body === 'nothing') return { kind: 'stream' };
   if (media === 'multipart/form-data') return { kind: 'unread' };
-  const bytes = await readBody(request.raw, limits.maxBytes);
-  const isOpen = (): boolean => !request.raw.socket.destroyed;
-  const turn = request.server.longWork.turnsOf(request.principal.srn, bytes.length, isOpen);
-  await turn();
-  const body = bytes.length === 0 ? undefined : await strictJson(bytes, limits, turn);
-  if (call.body === 'cluster') return { kind: 'cluster', bytes, parts: textsOfTables(body) };
-  return { kind: 'read', bytes, tables: tablesOfBody(body) };
+  return withBodyOf(request, limits.maxBytes, async (bytes): Promise<JudgedBody> => {
+    const isOpen = (): boolean => !request.raw.socket.destroyed;
+    const turn = request.server.longWork.turnsOf(request.principal.srn, bytes.length, isOpen);
+    await turn();
+    const body = bytes.length === 0 ? undefined : await strictJson(bytes, limits, turn);
+    if (call.body === 'cluster') return { kind: 'cluster', bytes, parts: textsOfTables(body) };
+    return { kind: 'read', bytes, tables: tablesOfBody(body) };
+  });
 }
 
 /** `Content-Type` of bodies that were parsed as JSON, independent of the client's header. */

@@ -12,6 +12,7 @@ import { Admission } from './admission/admission.ts';
 import type { ConnectionLimits } from './admission/connections.ts';
 import { connectionsWithin } from './admission/descriptors.ts';
 import type { Listener } from './admission/pipelining.ts';
+import { memoryQueue } from './admission/memory.ts';
 import { Rejects } from './admission/rejects.ts';
 import { frameworkError, registerErrors } from './app-errors.ts';
 import { serializerCompiler } from './app-serialization.ts';
@@ -129,6 +130,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.decorate('authorizer', server.authorizer);
   app.decorate('audit', server.audit);
   app.decorate('longWork', server.longWork);
+  app.decorate('memory', parts.dataPlane?.memory ?? memoryQueue());
   const sessions = parts.sessions ?? new Sessions({ keys: processSessionKeys(), maxAgeMs: DEFAULT_SESSION_MS, clock });
   app.decorate('sessions', sessions);
   const authentication = new Authentication({

@@ -4,6 +4,7 @@ import type { Authorizer, Decision } from '../../access/authorizer.ts';
 import type { Principal } from '../../access/principal.ts';
 import { formatSrn, type Srn } from '../../access/policy/srn.ts';
 import type { Trail } from '../../platform/trail.ts';
+import type { FairQueue } from '../../platform/fair-queue.ts';
 import type { LongWork } from './bounds/long-work.ts';
 import { redactedStart } from '../../platform/credentials-in-text.ts';
 import { HttpError } from './errors.ts';
@@ -56,6 +57,8 @@ declare module 'fastify' {
     authorizer: Authorizer;
     audit: Audit;
     longWork: LongWork;
+    /** For bodies. */
+    memory: FairQueue;
   }
   interface FastifyContextConfig {
     /** True for routes that need no credential. */

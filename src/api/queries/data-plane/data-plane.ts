@@ -1,7 +1,6 @@
-import { admit } from '../../server/admission/admit.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Authentication } from '../../server/authentication.ts';
-import type { RequestClass, RequestKind, SqlPath } from '../../server/request/classify.ts';
+import type { RequestClass, RequestKind } from '../../server/request/classify.ts';
 import type { JsonLimits } from '../../server/request/json-bodies.ts';
 import { acceptQuery } from './accept.ts';
 import type { Admission } from '../../server/admission/admission.ts';
@@ -11,7 +10,7 @@ import { JudgedTexts } from './judged-texts.ts';
 import { sendResultPage } from './page.ts';
 import type { DataPlaneParts } from './parts.ts';
 import { passQuery } from './pass.ts';
-import { type JudgedQuery, type QueryReading, readQuery } from './query.ts';
+import { type QueryReading, readQuery } from './query.ts';
 import { submitQuery } from './submit.ts';
 
 /** Checks that every request passes before it is served. */
@@ -44,7 +43,8 @@ export class DataPlane {
     this.#checks = checks;
     this.#exchange = exchange;
     const { bodyBytes, json } = checks;
-    this.#reading = { engine: parts.engine, texts: new JudgedTexts(parts.sqlLimits), bodyBytes, json };
+    const { engine, memory, sqlLimits } = parts;
+    this.#reading = { engine, memory, texts: new JudgedTexts(sqlLimits), bodyBytes, json };
   }
 
   /** Serves a request for which `isData` holds. */
@@ -55,20 +55,6 @@ export class DataPlane {
     this.#run(exchange, requestClass).catch((error: unknown) => exchange.fail(error));
   }
 
-  /** Reads the query. A body counts against the memory while it is read. */
-  async #read(exchange: Exchange, requestClass: RequestClass & { readonly sql: SqlPath }): Promise<JudgedQuery> {
-    const reading = this.#reading;
-    const { bodyBytes } = reading;
-    if (exchange.method === 'GET') return readQuery(exchange, requestClass, reading);
-    const length = Math.min(Number(exchange.headers['content-length'] ?? bodyBytes), bodyBytes);
-    const lease = await admit(this.#parts.memory, exchange.principal.srn, { units: length, signal: exchange.signal });
-    try {
-      return await readQuery(exchange, requestClass, reading);
-    } finally {
-      lease.release();
-    }
-  }
-
   async #run(exchange: Exchange, requestClass: RequestClass): Promise<void> {
     const { authentication, limits, admission } = this.#checks;
     await authentication.authenticate(exchange);
@@ -76,7 +62,7 @@ export class DataPlane {
     if (limits !== undefined) countRequest(limits, exchange, requestClass.kind, (call) => exchange.onQueryEnded(call));
     const { sql } = requestClass;
     if (sql === undefined) return sendResultPage(exchange, requestClass, this.#parts);
-    const query = await this.#read(exchange, { ...requestClass, sql });
+    const query = await readQuery(exchange, { ...requestClass, sql }, this.#reading);
     if (requestClass.kind !== 'submit') return passQuery(exchange, query, this.#parts);
     return query.paging.async === true
       ? acceptQuery(exchange, query, this.#parts)

@@ -8,7 +8,8 @@ import { traced } from '../../../platform/tracing.ts';
 import type { RequestClass, SqlPath } from '../../server/request/classify.ts';
 import { HttpError } from '../../server/errors.ts';
 import { type JsonLimits, readJsonBody } from '../../server/request/json-bodies.ts';
-import { readBody } from '../../server/request/read-body.ts';
+import type { FairQueue } from '../../../platform/fair-queue.ts';
+import { withBody } from '../../server/request/read-body.ts';
 import { requireQuery } from '../access.ts';
 import { databaseOf } from '../../server/request/request-headers.ts';
 import { tooManyAsked } from '../../proxy/row-limit.ts';
@@ -45,6 +46,8 @@ export interface JudgedQuery {
 /** Dependencies of `readQuery`. */
 export interface QueryReading {
   readonly engine: KnownTables;
+  /** For bodies. */
+  readonly memory: FairQueue;
   readonly texts: JudgedTexts;
   /** Maximum bytes of a request body. */
   readonly bodyBytes: number;
@@ -182,7 +185,7 @@ interface Written {
 async function readWrittenQuery(
   exchange: Exchange,
   { sql: { path }, parameters }: RequestClass & { readonly sql: SqlPath },
-  { bodyBytes, json }: QueryReading,
+  { bodyBytes, json, memory }: QueryReading,
 ): Promise<Written> {
   const supportsPaging = path === '/query/sql';
   const turnFor = (bytes: number): Turn =>
@@ -195,11 +198,14 @@ async function readWrittenQuery(
     return { query, paging: query, turn };
   }
   const paging = supportsPaging ? readPaging(parameters) : readNoParameters(parameters);
-  const bytes = await readBody(exchange.request, bodyBytes);
-  const turn = turnFor(bytes.length);
-  await turn();
-  const body = await readJsonBody(exchange, bytes, json, turn);
-  return { query: path === '/validateMultiStageQuery' ? readValidationBody(body) : readSqlBody(body), paging, turn };
+  const { signal, principal } = exchange;
+  const options = { max: bodyBytes, memory, caller: principal.srn, signal };
+  return withBody(exchange.request, options, async (bytes) => {
+    const turn = turnFor(bytes.length);
+    await turn();
+    const body = await readJsonBody(exchange, bytes, json, turn);
+    return { query: path === '/validateMultiStageQuery' ? readValidationBody(body) : readSqlBody(body), paging, turn };
+  });
 }
 
 function requireBoundedRows({ maxRows }: Exchange, judged: JudgedSql): void {

@@ -4,6 +4,7 @@ import { inTurns, type Parts, type Turn } from '../../../platform/parts.ts';
 import { parsingStrictJson, type StrictJsonLimits, StrictJsonError } from '../../../platform/strict-json.ts';
 import { contentTypeOf, requireUncompressed, requireUtf8 } from './content-type.ts';
 import { HttpError } from '../errors.ts';
+import { withBodyOf } from './read-body.ts';
 
 /** Limits of a JSON body other than its size. Defaults: those of `parseStrictJson`. */
 export type JsonLimits = Omit<StrictJsonLimits, 'maxBytes'>;
@@ -18,17 +19,19 @@ const JSON_TYPES = ['application/json', 'text/plain', 'application/x-www-form-ur
 /** Parses bodies of the gateway's own routes, which accept `application/json` only. */
 export function registerJsonBodies(app: FastifyInstance, limits: JsonLimits): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
-    // Many clients send `Content-Type` with every request, also with a DELETE, which has no body.
-    if (request.method === 'DELETE' && body.length === 0) return undefined;
-    const isOpen = (): boolean => !request.raw.socket.destroyed;
-    const turn = request.server.longWork.turnsOf(callerOf(request), body.length, isOpen);
-    await turn();
-    const value = await readJson(request, body, limits, turn);
-    // What the route does with it is as long again.
-    await turn();
-    return value;
-  });
+  app.addContentTypeParser('application/json', (request: FastifyRequest) =>
+    withBodyOf(request, request.routeOptions.bodyLimit, async (body) => {
+      // Many clients send `Content-Type` with every request, also with a DELETE, which has no body.
+      if (request.method === 'DELETE' && body.length === 0) return undefined;
+      const isOpen = (): boolean => !request.raw.socket.destroyed;
+      const turn = request.server.longWork.turnsOf(callerOf(request), body.length, isOpen);
+      await turn();
+      const value = await readJson(request, body, limits, turn);
+      // What the route does with it is as long again.
+      await turn();
+      return value;
+    }),
+  );
 }
 
 /** For public routes, such as the one to sign in, the address. */

@@ -1,28 +1,103 @@
 import type { IncomingMessage } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import type { FairQueue, Place } from '../../../platform/fair-queue.ts';
+import { admit } from '../admission/admit.ts';
 import { HttpError } from '../errors.ts';
 
+export interface BodyOptions {
+  /** Maximum bytes. */
+  readonly max: number;
+  readonly memory: FairQueue;
+  /** SRN; the address of a request without a credential. */
+  readonly caller: string;
+  /** Aborts when the client has disconnected. */
+  readonly signal: AbortSignal;
+}
+
+/** Reserved for a body before more of it has arrived. */
+const FIRST_BYTES = 16 * 1024;
+
 /**
- * Reads the whole body of a request.
- * @param max maximum bytes
- * @throws {HttpError} 413; 400 where it ends unexpectedly
+ * Reads the whole body of a request. The memory is reserved as it arrives: a client that announces a long body and sends little of it holds up nobody.
+ * @param use what is done with the body while its memory is reserved
+ * @throws {HttpError} 413; 400 where it ends unexpectedly; 429 and 503 where there is no memory for it; what `use` throws
  */
-export function readBody(raw: IncomingMessage, max: number): Promise<Buffer> {
+export async function withBody<T>(
+  raw: IncomingMessage,
+  options: BodyOptions,
+  use: (body: Buffer) => T | Promise<T>,
+): Promise<T> {
+  const { max } = options;
+  const announced = Number(raw.headers['content-length'] ?? max);
+  const memory = new BodyMemory(options);
+  try {
+    await memory.hold(Math.min(announced, max, FIRST_BYTES));
+    return await use(await readBody(raw, max, memory));
+  } finally {
+    memory.release();
+  }
+}
+
+/** As `withBody`, for a request of fastify. */
+export function withBodyOf<T>(request: FastifyRequest, max: number, use: (body: Buffer) => T | Promise<T>): Promise<T> {
+  const closed = new AbortController();
+  if (!request.onAnswered(() => closed.abort())) closed.abort();
+  // Public routes, such as the one to sign in, have no principal, despite the type.
+  const caller = (request.principal as FastifyRequest['principal'] | null)?.srn ?? request.clientAddress;
+  const { memory } = request.server;
+  return withBody(request.raw, { max, memory, caller, signal: closed.signal }, use);
+}
+
+/** The places of one body. */
+class BodyMemory {
+  readonly #options: BodyOptions;
+  readonly #places: Place[] = [];
+  held = 0;
+
+  constructor(options: BodyOptions) {
+    this.#options = options;
+  }
+
+  /** Waits until there is memory for this size. */
+  async hold(bytes: number): Promise<void> {
+    const { memory, caller, signal, max } = this.#options;
+    // Twice as much each time, so that a body has few places.
+    const units = Math.min(Math.max(bytes - this.held, this.held), Math.max(max - this.held, 0));
+    if (units === 0) return;
+    this.#places.push(await admit(memory, caller, { units, signal }));
+    this.held += units;
+  }
+
+  release(): void {
+    for (const place of this.#places) place.release();
+  }
+}
+
+function readBody(raw: IncomingMessage, max: number, memory: BodyMemory): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   let size = 0;
+  const fail = (error: unknown): void => {
+    raw.off('data', onData).resume();
+    chunks.length = 0;
+    reject(error as Error);
+  };
   const onData = (chunk: Buffer): void => {
     size += chunk.length;
-    if (size <= max) chunks.push(chunk);
-    else {
-      raw.off('data', onData).resume();
+    if (size > max) {
       // The rest is discarded, so the connection cannot be reused.
       const headers = { connection: 'close' };
-      reject(new HttpError(413, `the body is too large: at most ${max} bytes are allowed here`, { headers }));
+      return fail(new HttpError(413, `the body is too large: at most ${max} bytes are allowed`, { headers }));
     }
+    chunks.push(chunk);
+    if (size <= memory.held) return;
+    raw.pause();
+    memory.hold(size).then(() => raw.resume(), fail);
   };
   const onBroken = (cause?: Error): void => {
     if (!raw.readableEnded) reject(new HttpError(400, 'the request body ended unexpectedly', { cause }));
   };
+  if (raw.destroyed) onBroken();
   raw.on('data', onData);
   raw.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
   raw.once('error', onBroken);
