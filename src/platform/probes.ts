@@ -1,4 +1,4 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
 import { withErrorListener } from './stream-errors.ts';
 import { errorMessage } from './plain-error.ts';
@@ -10,7 +10,15 @@ export interface ProbesOptions {
   readonly registry: Registry;
   /** By name. `/readyz` is 200 only when all are ready. */
   readonly checks: ReadonlyMap<string, ReadinessCheck>;
+  /** Limits what connections may do; no limits where absent. */
+  readonly admission?: {
+    attach(server: Server): void;
+    listener(serve: RequestListener): RequestListener;
+  };
 }
+
+/** A probe is sent at once, on a new connection. */
+const HEAD_TIMEOUT_MS = 5_000;
 
 function send(response: ServerResponse, status: number, type: string, body: string): void {
   response.writeHead(status, {
@@ -29,7 +37,7 @@ const TEXT = 'text/plain; charset=utf-8';
  * It needs no credential and returns no secrets. It keeps running while the main listener is drained.
  */
 export function createProbesServer(options: ProbesOptions): Server {
-  const server = createServer((request, response) => {
+  const serve: RequestListener = (request, response) => {
     withErrorListener(response);
     const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
     if (request.method !== 'GET' && request.method !== 'HEAD') {
@@ -40,8 +48,11 @@ export function createProbesServer(options: ProbesOptions): Server {
     answer(path, response, options).catch((error: unknown) => {
       send(response, 500, TEXT, `the metrics cannot be collected: ${errorMessage(error)}\n`);
     });
-  });
-  server.requestTimeout = 10_000;
+  };
+  const { admission } = options;
+  const timeouts = { requestTimeout: 10_000, headersTimeout: HEAD_TIMEOUT_MS, connectionsCheckingInterval: 1_000 };
+  const server = createServer(timeouts, admission?.listener(serve) ?? serve);
+  admission?.attach(server);
   return server;
 }
 

@@ -18,6 +18,8 @@ export interface GatewayProcessOptions {
   readonly flags?: Readonly<Record<string, string | number>>;
   /** `olap.broker.…=value` */
   readonly properties?: readonly string[];
+  /** File descriptors that it may open; default: those of the test. */
+  readonly descriptors?: number;
   /** Additional environment variables. */
   readonly env?: Readonly<Record<string, string>>;
   /** Another gateway whose tokens this one accepts, too. */
@@ -62,7 +64,10 @@ export class GatewayProcess {
     const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
     const temporary = `--set=olap.broker.pagination.temp.dir=${join(dataDir, 'temp')}`;
     const sets = (options.properties ?? []).map((property) => `--set=${property}`);
-    const program = new Program(process.execPath, ['bin/olap-warden.js', 'standalone', ...args, temporary, ...sets], {
+    const command = [process.execPath, 'bin/olap-warden.js', 'standalone', ...args, temporary, ...sets];
+    const limit = `ulimit -n ${options.descriptors ?? 'unlimited'} && exec "$@"`;
+    const [file = '', ...rest] = options.descriptors === undefined ? command : ['/bin/sh', '-c', limit, 'sh', ...command];
+    const program = new Program(file, rest, {
       cwd: ROOT,
       env: {
         PATH: process.env['PATH'],

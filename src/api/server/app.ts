@@ -4,6 +4,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyBaseLogger, LogController, type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { asError } from '../../platform/plain-error.ts';
+import type { QueueMetrics } from '../../platform/fair-queue.ts';
 import { systemClock, type Clock, type MonotonicClock } from '../../platform/clock.ts';
 import type { Authenticator } from '../../access/authenticators/authenticator.ts';
 import type { Authorizer } from '../../access/authorizer.ts';
@@ -58,8 +59,8 @@ export interface AppParts {
   readonly plugins: readonly RegisterRoutes[];
   /** Records denied calls and writes; logs them where absent. */
   readonly audit?: Audit;
-  /** Counts what is refused or closed by a limit of connections, by the name of the limit. */
-  readonly onRefused?: (limit: string) => void;
+  /** Of the limits of connections. */
+  readonly limitMetrics?: QueueMetrics;
   /** Counts what is rejected before it is a request, by the code of Node.js. */
   readonly onRejected?: (reason: string) => void;
   /** Called for each response with the route pattern (never the path) and the duration in seconds. */
@@ -87,7 +88,7 @@ export interface AppLimits {
   readonly maxFailuresPerMinute?: number;
   /** Milliseconds that a request may wait for its turn of the event loop; it gets 503 then. */
   readonly maxTurnWaitMs?: number;
-  /** Default: what the file descriptors of the process allow, at most 4,000. */
+  /** At most what the file descriptors of the process allow. */
   readonly connections?: ConnectionLimits;
   /** Bytes a second of a body that its client must send on average; 0 for no minimum. */
   readonly minBodyBytesPerSecond?: number;
@@ -166,10 +167,11 @@ interface ControlPlane {
   dispatch: Listener;
 }
 
-function admissionOf({ limits = {}, onRefused }: AppParts, trust: Trust | undefined, clock: Clock): Admission {
-  const { connections = { total: connectionsWithin(MAX_CONNECTIONS) } } = limits;
+function admissionOf({ limits = {}, limitMetrics: metrics }: AppParts, trust: Trust | undefined, clock: Clock): Admission {
+  const { connections = { total: MAX_CONNECTIONS } } = limits;
   const { minBodyBytesPerSecond = MIN_BODY_BYTES_PER_SECOND } = limits;
-  return new Admission({ clock, connections, minBodyBytesPerSecond, trust, onRefused });
+  const withinDescriptors = { ...connections, total: connectionsWithin(connections.total) };
+  return new Admission({ clock, connections: withinDescriptors, minBodyBytesPerSecond, trust, metrics });
 }
 
 /** Counts the connections of each caller. */

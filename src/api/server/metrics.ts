@@ -129,3 +129,14 @@ export function countReloads(registry: Registry): (result: 'applied' | 'refused'
   for (const result of ['applied', 'refused']) counter.inc({ result }, 0);
   return (result) => counter.inc({ result });
 }
+
+/** Counts what is rejected before it is a request, by the code of Node.js. */
+export function countRejects(registry: Registry): (reason: string) => void {
+  const counter = new Counter({
+    name: 'olap_warden_http_rejected_total',
+    help: 'What the HTTP parser rejected, requests that did not arrive in time, CONNECT, and failed handshakes of TLS, by reason.',
+    labelNames: ['reason'],
+    registers: [registry],
+  });
+  return (reason) => counter.inc({ reason });
+}

@@ -6,6 +6,7 @@ import type { Settings } from '../../config/schema.ts';
 import { loadSettings } from '../../config/settings.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { Closers } from '../../platform/lifecycle.ts';
+import { Admission } from '../../api/server/admission/admission.ts';
 import { countReloads, createRegistry, observeRejectedConfig } from '../../api/server/metrics.ts';
 import { closeServer, listenProbes } from '../../api/server/server.ts';
 import { createProbesServer, type ReadinessCheck } from '../../platform/probes.ts';
@@ -18,6 +19,10 @@ import type { CommandContext } from '../context.ts';
 import { PROPERTIES } from './properties.ts';
 import { VERSION } from '../version.ts';
 
+/** Of the kubelet and of Prometheus there are few; a further one replaces an idle one. */
+const MAX_PROBE_CONNECTIONS = 100;
+/** Probes have no bodies. */
+const MIN_PROBE_BODY_RATE = 1024;
 const FORMER_NAMES_USED = 'the configuration has former settings';
 
 /** The parts that every process of olap-warden has. */
@@ -60,7 +65,7 @@ export async function boot(context: CommandContext, command: string, defaultHost
   closers.defer('unhandled errors', release);
   const readiness = new Map<string, ReadinessCheck>([['start', () => 'the process is starting']]);
   const host = settings.host ?? defaultHost;
-  const probes = createProbesServer({ registry, checks: readiness });
+  const probes = createProbesServer({ registry, checks: readiness, admission: admissionOfProbes() });
   const metricsPort = await listenProbes(probes, { host, port: settings['metrics-port'], log });
   closers.defer('probes', () => closeServer(probes));
   const live = liveProperties({ properties, file, fixedProperties }, registry, log);
@@ -90,6 +95,12 @@ function openLog(level: LogLevel, registry: Registry): { readonly log: Logger; r
       process.off('exit', flush);
     },
   };
+}
+
+/** So that nobody can occupy the listener of the probes: it answers them whatever happens to the other one. */
+function admissionOfProbes(): Admission {
+  const connections = { total: MAX_PROBE_CONNECTIONS, perAddress: MAX_PROBE_CONNECTIONS };
+  return new Admission({ clock: systemClock, connections, minBodyBytesPerSecond: MIN_PROBE_BODY_RATE });
 }
 
 type Loaded = Pick<Awaited<ReturnType<typeof loadSettings>>, 'properties' | 'file' | 'fixedProperties'>;

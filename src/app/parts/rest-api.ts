@@ -8,7 +8,7 @@ import { RbacManager } from '../../access/manager/manager.ts';
 import { SQL_LIMITS, type SqlLimits } from '../../access/sql/limits.ts';
 import type { Settings } from '../../config/schema.ts';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
-import { buildApp, type RegisterRoutes } from '../../api/server/app.ts';
+import { type AppLimits, buildApp, type RegisterRoutes } from '../../api/server/app.ts';
 import { LimitMetrics } from '../../api/server/admission/limit-metrics.ts';
 import { memoryQueue } from '../../api/server/admission/memory.ts';
 import { clusterHealthRoutes } from '../../api/health/index.ts';
@@ -16,7 +16,7 @@ import { runbooks } from '../../api/health/runbooks.ts';
 import { engineProxy } from '../../api/proxy/index.ts';
 import { gatewayInfo, type GatewayInfoOptions } from '../../api/gateway-info/index.ts';
 import { Limits, parseLimits } from '../../api/server/admission/callers.ts';
-import { countDecisions, observeRequests, observeStore } from '../../api/server/metrics.ts';
+import { countDecisions, countRejects, observeRequests, observeStore } from '../../api/server/metrics.ts';
 import type { QueryService } from '../../api/queries/service.ts';
 import { rbacManager } from '../../api/rbac/index.ts';
 import { ui } from '../../api/ui/index.ts';
@@ -103,11 +103,26 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
     dataPlane: { ...queries.data, memory, sqlLimits: sqlLimitsOf(settings) },
     observe: observeRequests(registry),
     tracing: await openTracing(boot),
-    limits: { maxFailuresPerMinute: settings['max-failed-attempts'], json },
+    limits: { maxFailuresPerMinute: settings['max-failed-attempts'], json, ...connectionLimits(settings) },
+    limitMetrics,
+    onRejected: countRejects(registry),
     callerLimits,
     trustProxy: settings['trust-proxy'].length > 0 ? settings['trust-proxy'] : false,
     https: await readCertificate(settings),
   });
+}
+
+function connectionLimits(settings: Settings): Pick<AppLimits, 'connections' | 'minBodyBytesPerSecond'> {
+  const perAddress = settings['max-connections-per-address'];
+  const perCaller = settings['max-connections-per-caller'];
+  return {
+    connections: {
+      total: settings['max-connections'],
+      ...(perAddress !== undefined && { perAddress }),
+      ...(perCaller !== undefined && { perCaller }),
+    },
+    minBodyBytesPerSecond: settings['min-body-rate'],
+  };
 }
 
 function limitsOf(settings: Settings, directory: Directory, observer: QueueMetrics): Limits {

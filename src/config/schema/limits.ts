@@ -1,7 +1,40 @@
+import { Type } from 'typebox';
 import { duration, integer, texts } from '../../platform/setting-schema.ts';
 
 /** Limits of requests, queries and bodies. */
 export const LIMITS_SETTINGS = {
+  'max-connections': integer({
+    description:
+      'Open connections of clients, and at most half of the file descriptors that the process may open (`ulimit -n`): the other half is left for engine, stores, files and probes. A further connection replaces the one that has been without a request for the longest time, or is closed where all have one.',
+    default: 4000,
+    minimum: 16,
+    maximum: 1_000_000,
+  }),
+  'max-connections-per-address': Type.Optional(
+    integer({
+      description:
+        'The part of `max-connections` from one client address (for IPv6: per /64). Further ones are closed. Behind an ingress or a load balancer that is not transparent, all clients have one address: name it in `trust-proxy`, whose connections are not limited in this way.',
+      computedDefault: 'half of the connections',
+      minimum: 1,
+      maximum: 1_000_000,
+    }),
+  ),
+  'max-connections-per-caller': Type.Optional(
+    integer({
+      description:
+        'The part of `max-connections` whose last request is of one caller, without those of `trust-proxy`. A request on a further one gets 429, and its connection is closed.',
+      computedDefault: 'half of the connections',
+      minimum: 1,
+      maximum: 1_000_000,
+    }),
+  ),
+  'min-body-rate': integer({
+    description:
+      'Bytes a second of a request body that a client must send on average, apart from ten seconds. A slower request gets 408, and its connection is closed. The time in which nobody reads the body does not count. 0: no minimum.',
+    default: 1024,
+    minimum: 0,
+    maximum: 1_000_000_000,
+  }),
   'max-failed-attempts': integer({
     description:
       'Failed logins per client address (for IPv6: per /64) and per access key per minute before further failures get 429. A valid service token, or a token that was checked within the last minute, is never affected.',

@@ -1,12 +1,12 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../../platform/clock.ts';
-import { FairQueue, type Place } from '../../../platform/fair-queue.ts';
+import { FairQueue, type Place, type QueueMetrics, type QueueState } from '../../../platform/fair-queue.ts';
 import { clientNetwork } from '../client-network.ts';
 import { clientAddress, type Trust } from '../request/client-address.ts';
 import { BodyRate } from './body-rate.ts';
 import { type Connection, connectionOf, type Exchanged } from './connection.ts';
-import { type ConnectionLimits, Connections, type LimitState } from './connections.ts';
+import { type ConnectionLimits, Connections } from './connections.ts';
 import { type Listener, parseInParts, serveSequentially } from './pipelining.ts';
 import { disconnectStalledReader } from './reader.ts';
 import { Turns } from './turns.ts';
@@ -17,44 +17,43 @@ export interface AdmissionOptions {
   /** Bytes a second of a body that its client must send on average. 0 for no minimum. */
   readonly minBodyBytesPerSecond: number;
   readonly trust?: Trust | undefined;
-  /** Counts what is refused or closed, by the name of the limit. */
-  readonly onRefused?: ((limit: string) => void) | undefined;
+  readonly metrics?: QueueMetrics | undefined;
 }
 
 /** Connections that may have bytes that are not parsed because their pipelined requests wait: up to 200 KB each. */
 const MAX_PIPELINING = 256;
+
+/** Only refusals of it are counted. */
+const READERS: QueueState = { name: 'reader-rate', total: Infinity, used: 0, waiting: 0 };
 
 /** Serves a request; it waited so long for its turn. */
 export type Serve = (request: IncomingMessage, response: ServerResponse, waitedMs: number) => void;
 
 /** Decides what a connection may do: whether it may be open, how much of it is read and parsed, and when its next request starts. */
 export class Admission {
-  readonly connections: Connections;
-  readonly turns: Turns;
+  readonly #connections: Connections;
+  readonly #turns: Turns;
   readonly #trust: Trust | undefined;
   readonly #bodies: BodyRate;
   readonly #pipelining: FairQueue;
   readonly #onRefused: (limit: string) => void;
 
-  constructor({ clock, connections, minBodyBytesPerSecond, trust, onRefused = () => undefined }: AdmissionOptions) {
+  constructor({ clock, connections, minBodyBytesPerSecond, trust, metrics }: AdmissionOptions) {
     this.#trust = trust;
+    const onRefused = (limit: string): void => metrics?.onRefusal(limit, 'full');
     this.#onRefused = onRefused;
     const isProxy = (address: string): boolean => trust?.(address, 0) ?? false;
-    this.connections = new Connections({ limits: connections, clock, isProxy, onRefused });
-    this.turns = new Turns({ clock });
+    this.#connections = new Connections({ limits: connections, clock, isProxy, onRefused });
+    this.#turns = new Turns({ clock, observer: metrics });
     this.#bodies = new BodyRate({ clock, minBytesPerSecond: minBodyBytesPerSecond, onRefused });
     const pipelining = { total: MAX_PIPELINING, perKey: MAX_PIPELINING / 2, maxWaiting: 0 };
     this.#pipelining = new FairQueue({ name: 'pipelined-requests', ...pipelining }, clock);
-  }
-
-  get limits(): readonly LimitState[] {
-    const { name, used, total: max } = this.#pipelining;
-    return [...this.connections.limits, { name, used, max }];
+    metrics?.watch(...this.#connections.states, this.#turns.queue, this.#pipelining, this.#bodies, READERS);
   }
 
   /** Limits the connections of a server that is not listening yet. */
   attach(server: Server): void {
-    this.connections.attach(server, (socket: Socket, connection: Connection) =>
+    this.#connections.attach(server, (socket: Socket, connection: Connection) =>
       parseInParts(socket, connection, () => this.#holdBytes(connection)),
     );
   }
@@ -62,19 +61,19 @@ export class Admission {
   /** A listener that starts requests when it is their turn. */
   listener(serve: Serve): Listener {
     return serveSequentially(serve, {
-      enter: (connection, exchanged, begin) => this.turns.enter(this.#networkOf(connection, exchanged), begin),
+      enter: (connection, exchanged, begin) => this.#turns.enter(this.#networkOf(connection, exchanged), begin),
       onBegin: (connection, { request, response }) => {
-        this.connections.begin(connection);
+        this.#connections.begin(connection);
         this.#bodies.watch(request);
         disconnectStalledReader(response, () => this.#onRefused('reader-rate'));
       },
-      onIdle: (connection) => this.connections.end(connection),
+      onIdle: (connection) => this.#connections.end(connection),
     });
   }
 
   /** Counts the connection of an authenticated request. @throws {HttpError} 429 */
   countCaller({ socket }: IncomingMessage, srn: string): void {
-    this.connections.countCaller(connectionOf(socket), srn);
+    this.#connections.countCaller(connectionOf(socket), srn);
   }
 
   #networkOf({ network }: Connection, { request }: Exchanged): string {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import { Socket } from 'node:net';
 import type { Clock } from '../../../platform/clock.ts';
+import type { QueueState } from '../../../platform/fair-queue.ts';
 
 export interface BodyRateOptions {
   readonly clock: Pick<Clock, 'schedule' | 'monotonic'>;
@@ -25,13 +26,21 @@ interface Watched {
  * Ends requests whose bodies arrive too slowly, as a server of Node does with those that do not arrive in time. Each one holds a connection, and memory
  * that others wait for. The time in which nobody reads a body does not count.
  */
-export class BodyRate {
+export class BodyRate implements QueueState {
+  readonly name = 'body-rate';
+  readonly total = Infinity;
+  readonly waiting = 0;
   readonly #options: BodyRateOptions;
   readonly #watched = new Map<IncomingMessage, Watched>();
   #isScheduled = false;
 
   constructor(options: BodyRateOptions) {
     this.#options = options;
+  }
+
+  /** Bodies that are arriving. */
+  get used(): number {
+    return this.#watched.size;
   }
 
   /** Watches a request until its body is complete. */

@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import { Server as TlsServer, type TLSSocket } from 'node:tls';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../../platform/clock.ts';
-import { FairQueue, type Place } from '../../../platform/fair-queue.ts';
+import { FairQueue, type Place, type QueueState } from '../../../platform/fair-queue.ts';
 import { withErrorListener } from '../../../platform/stream-errors.ts';
 import { transportOf } from '../cut-connection.ts';
 import { HttpError } from '../errors.ts';
@@ -15,13 +15,6 @@ export interface ConnectionLimits {
   readonly perAddress?: number;
   /** The part of them whose last request is of one caller; default: half. Not for trusted proxies. */
   readonly perCaller?: number;
-}
-
-/** How much of a limit is used. */
-export interface LimitState {
-  readonly name: string;
-  readonly used: number;
-  readonly max: number;
 }
 
 export interface ConnectionsOptions {
@@ -66,10 +59,23 @@ export class Connections {
     this.#ofCallers = new FairQueue({ ...ofCallers, maxWaiting: 0 }, clock);
   }
 
-  get limits(): readonly LimitState[] {
+  /** For metrics; they change. */
+  get states(): readonly QueueState[] {
+    const silent = this.#silent;
+    const total = this.#maxSilent;
     return [
-      { name: 'connections', used: this.#all.used, max: this.#all.total },
-      { name: 'silent-connections', used: this.#silent.size, max: this.#maxSilent },
+      this.#all,
+      this.#ofCallers,
+      // Its refusals are counted apart from those of `connections`, and its use is not that of one address.
+      { name: 'connections-of-address', total: Infinity, used: 0, waiting: 0 },
+      {
+        name: 'silent-connections',
+        total,
+        waiting: 0,
+        get used() {
+          return silent.size;
+        },
+      },
     ];
   }
 

@@ -1,8 +1,9 @@
 import type { Clock } from '../../../platform/clock.ts';
-import { FairQueue } from '../../../platform/fair-queue.ts';
+import { FairQueue, type QueueObserver } from '../../../platform/fair-queue.ts';
 
 export interface TurnsOptions {
   readonly clock: Pick<Clock, 'monotonic' | 'schedule'>;
+  readonly observer?: QueueObserver | undefined;
   /** Calls back in the next turn of the event loop; `setImmediate` by default. */
   readonly nextTurn?: (call: () => void) => void;
 }
@@ -19,10 +20,10 @@ export class Turns {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #nextTurn: (call: () => void) => void;
 
-  constructor({ clock, nextTurn = (call) => void setImmediate(call) }: TurnsOptions) {
+  constructor({ clock, observer, nextTurn = (call) => void setImmediate(call) }: TurnsOptions) {
     this.#clock = clock;
     this.#nextTurn = nextTurn;
-    this.queue = new FairQueue({ name: 'turns', total: 1, maxWaiting: Number.POSITIVE_INFINITY }, clock);
+    this.queue = new FairQueue({ name: 'turns', total: 1, maxWaiting: Number.POSITIVE_INFINITY }, clock, observer);
   }
 
   /**
