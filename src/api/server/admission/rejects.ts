@@ -1,11 +1,13 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
+import { TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 import type { Clock } from '../../../platform/clock.ts';
 import { LOG_LIMITS, RateLimiter } from '../../../platform/rate-limiter.ts';
 import { withErrorListener } from '../../../platform/stream-errors.ts';
+import { transportOf } from '../cut-connection.ts';
 import { errorBody } from '../errors.ts';
+import { connectionOf } from './connection.ts';
 import { rejectAfterResponses } from './pipelining.ts';
 
 export interface RejectsOptions {
@@ -24,6 +26,7 @@ const RESPONSES: Readonly<Record<string, Response>> = {
 };
 const CONNECT_CODE = 'CONNECT';
 const NO_TUNNELS: Response = [405, '`CONNECT` is not allowed: this is not a proxy'];
+const LINGER_MS = 5_000;
 /** The client has gone, which is no mistake. */
 const DISCONNECTS: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 /** Codes are those of Node.js and OpenSSL; anything else is `other`. */
@@ -49,16 +52,15 @@ export class Rejects {
       // Node no longer listens to its errors.
       this.#reject(withErrorListener(socket), NO_TUNNELS);
     });
-    server.on('tlsClientError', (error: Error & { code?: string }, socket: TLSSocket) => {
-      this.#record(codeOf(error), socket);
-    });
   }
 
-  /** The listener of `clientError`. */
+  /** The listener of `clientError`; Node emits it for handshakes of TLS, too. */
   readonly clientError = (error: Error & { code?: string }, socket: Socket): void => {
     const code = codeOf(error);
-    this.#record(code, socket);
-    if (DISCONNECTS.has(code) || !socket.writable) socket.destroy();
+    // Otherwise it is a consequence of the first one.
+    if (!connectionOf(socket).isEnded) this.#record(code, socket);
+    const hasNoHttp = socket instanceof TLSSocket && transportOf(socket) === undefined;
+    if (DISCONNECTS.has(code) || hasNoHttp || !socket.writable) socket.destroy();
     else this.#reject(socket, RESPONSES[code] ?? BAD_REQUEST);
   };
 
@@ -70,6 +72,8 @@ export class Rejects {
         `HTTP/1.1 ${status} ${answer.error}\r\nContent-Type: application/json; charset=utf-8\r\n` +
           `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
       );
+      // A client that does not end its side would keep the connection.
+      socket.setTimeout(LINGER_MS, () => socket.destroy());
     });
   }
 
