@@ -174,7 +174,8 @@ describe('callers', () => {
       for (let i = 0; i < 4; i++) {
         const { bearerToken } = await asked.tokenFor(`idle-${i}`, statements);
         const head = `POST /query/sql HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${bearerToken}\r\n${framing}\r\n\r\n`;
-        for (const socket of await open(asked.port, IDLE)) socket.write(`${head}${framing.includes('chunked') ? '9\r\n' : ''}{"sql":"S`);
+        for (const socket of await open(asked.port, IDLE))
+          socket.write(`${head}${framing.includes('chunked') ? '9\r\n' : ''}{"sql":"S`);
       }
       await delay(500);
       expect(await query(asked, asked.token)).toBe(200);

@@ -66,7 +66,8 @@ export class GatewayProcess {
     const sets = (options.properties ?? []).map((property) => `--set=${property}`);
     const command = [process.execPath, 'bin/olap-warden.js', 'standalone', ...args, temporary, ...sets];
     const limit = `ulimit -n ${options.descriptors ?? 'unlimited'} && exec "$@"`;
-    const [file = '', ...rest] = options.descriptors === undefined ? command : ['/bin/sh', '-c', limit, 'sh', ...command];
+    const [file = '', ...rest] =
+      options.descriptors === undefined ? command : ['/bin/sh', '-c', limit, 'sh', ...command];
     const program = new Program(file, rest, {
       cwd: ROOT,
       env: {

@@ -2,6 +2,7 @@ import { Gauge, Registry } from 'prom-client';
 import { LimitMetrics } from '../../src/api/server/admission/limit-metrics.ts';
 import {
   countDecisions,
+  countRejects,
   countReloads,
   createRegistry,
   observeRejectedConfig,
@@ -65,6 +66,7 @@ const CHAPTERS: readonly Chapter[] = [
     register: (registry) => {
       observeRequests(registry);
       new LimitMetrics(registry).watch();
+      countRejects(registry);
       observeIssuerKeys(registry, NO_CALL);
       countAuditFailures(registry);
       countDecisions(registry, { isAllowed: NO_CALL, wouldAllow: NO_CALL, decide: NO_CALL, isActive: NO_CALL });

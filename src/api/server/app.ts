@@ -120,7 +120,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
   registerErrors(app, clock);
-  const { maxFailuresPerMinute, bodyBytes = BODY_LIMIT_BYTES, json = {} } = parts.limits ?? {};
+  const { bodyBytes = BODY_LIMIT_BYTES, json = {}, maxTurnWaitMs: maxWaitMs = MAX_TURN_WAIT_MS } = parts.limits ?? {};
   registerJsonBodies(app, json);
   const refuseOtherMethods = methodGuard(app);
   const headers = await securityHeaders(parts.https !== undefined);
@@ -132,15 +132,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.decorate('audit', server.audit);
   app.decorate('longWork', server.longWork);
   app.decorate('memory', parts.dataPlane?.memory ?? memoryQueue());
-  const sessions = parts.sessions ?? new Sessions({ keys: processSessionKeys(), maxAgeMs: DEFAULT_SESSION_MS, clock });
-  app.decorate('sessions', sessions);
-  const authentication = new Authentication({
-    authenticator: parts.authenticator,
-    sessions,
-    clock,
-    viewProblem: parts.viewProblem,
-    ...(maxFailuresPerMinute !== undefined && { maxFailuresPerMinute }),
-  });
+  const authentication = authenticationOf(app, parts, clock);
   registerAuthentication(app, authentication);
   registerCallers(app, admission);
   registerLimits(app, parts.callerLimits);
@@ -155,7 +147,6 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const exchange = { server, logger: parts.logger, headers, headerList, record, trust, clock, tracing: parts.tracing };
   const checks = { authentication, limits: parts.callerLimits, admission, bodyBytes, json };
   const dataPlane = parts.dataPlane && new DataPlane(parts.dataPlane, checks, exchange);
-  const maxWaitMs = parts.limits?.maxTurnWaitMs ?? MAX_TURN_WAIT_MS;
   const { handler } = controlPlane;
   controlPlane.dispatch = createDispatcher({ dataPlane, controlPlane: handler, exchange, admission, maxWaitMs });
   return app;
@@ -167,7 +158,24 @@ interface ControlPlane {
   dispatch: Listener;
 }
 
-function admissionOf({ limits = {}, limitMetrics: metrics }: AppParts, trust: Trust | undefined, clock: Clock): Admission {
+function authenticationOf(app: FastifyInstance, parts: AppParts, clock: Clock): Authentication {
+  const sessions = parts.sessions ?? new Sessions({ keys: processSessionKeys(), maxAgeMs: DEFAULT_SESSION_MS, clock });
+  app.decorate('sessions', sessions);
+  const { authenticator, viewProblem, limits: { maxFailuresPerMinute } = {} } = parts;
+  return new Authentication({
+    authenticator,
+    sessions,
+    clock,
+    viewProblem,
+    ...(maxFailuresPerMinute !== undefined && { maxFailuresPerMinute }),
+  });
+}
+
+function admissionOf(
+  { limits = {}, limitMetrics: metrics }: AppParts,
+  trust: Trust | undefined,
+  clock: Clock,
+): Admission {
   const { connections = { total: MAX_CONNECTIONS } } = limits;
   const { minBodyBytesPerSecond = MIN_BODY_BYTES_PER_SECOND } = limits;
   const withinDescriptors = { ...connections, total: connectionsWithin(connections.total) };

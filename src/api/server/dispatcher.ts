@@ -27,7 +27,13 @@ const NO_ROUTE = 'none';
 const MAX_LISTENERS = 24;
 
 /** Entry point of all requests: classifies each one, rejects ambiguous ones, and passes the rest to the data or control plane. */
-export function createDispatcher({ dataPlane, controlPlane, exchange, admission, maxWaitMs }: DispatcherParts): Listener {
+export function createDispatcher({
+  dataPlane,
+  controlPlane,
+  exchange,
+  admission,
+  maxWaitMs,
+}: DispatcherParts): Listener {
   const serve: Serve = (request: IncomingMessage, response: ServerResponse, waitedMs) => {
     // A write to a response after its end is an `error` event.
     withErrorListener(response).setMaxListeners(MAX_LISTENERS);

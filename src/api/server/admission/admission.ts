@@ -48,7 +48,7 @@ export class Admission {
     this.#bodies = new BodyRate({ clock, minBytesPerSecond: minBodyBytesPerSecond, onRefused });
     const pipelining = { total: MAX_PIPELINING, perKey: MAX_PIPELINING / 2, maxWaiting: 0 };
     this.#pipelining = new FairQueue({ name: 'pipelined-requests', ...pipelining }, clock);
-    metrics?.watch(...this.#connections.states, this.#turns.queue, this.#pipelining, this.#bodies, READERS);
+    metrics?.watch(...this.#connections.states, this.#turns.state, this.#pipelining, this.#bodies, READERS);
   }
 
   /** Limits the connections of a server that is not listening yet. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../platform/clock.ts';
-import { FairQueue, type QueueObserver } from '../../../platform/fair-queue.ts';
+import { FairQueue, type QueueObserver, type QueueState } from '../../../platform/fair-queue.ts';
 
 export interface TurnsOptions {
   readonly clock: Pick<Clock, 'monotonic' | 'schedule'>;
@@ -24,6 +24,19 @@ export class Turns {
     this.#clock = clock;
     this.#nextTurn = nextTurn;
     this.queue = new FairQueue({ name: 'turns', total: 1, maxWaiting: Number.POSITIVE_INFINITY }, clock, observer);
+  }
+
+  /** For metrics. That its only place is used says nothing about the load; how many wait does. */
+  get state(): QueueState {
+    const { queue } = this;
+    return {
+      name: queue.name,
+      total: Infinity,
+      used: 0,
+      get waiting() {
+        return queue.waiting;
+      },
+    };
   }
 
   /**

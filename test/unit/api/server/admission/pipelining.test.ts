@@ -113,7 +113,9 @@ describe('pipelined requests', () => {
     const body = '\r\n\r\n'.repeat(50_000);
     const upload = `POST /long HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
     socket.resume().write((upload + requests(3)).repeat(2));
-    await expect.poll(() => running.started, { timeout: 20_000 }).toEqual(['/long', '/0', '/1', '/2', '/long', '/0', '/1', '/2']);
+    await expect
+      .poll(() => running.started, { timeout: 20_000 })
+      .toEqual(['/long', '/0', '/1', '/2', '/long', '/0', '/1', '/2']);
     await expect.poll(() => running.openResponses.every(({ writableFinished }) => writableFinished)).toBe(true);
     expect(bytes).toBe(2 * (body.length + 6));
     socket.destroy();
