@@ -28,26 +28,28 @@ const MIN_VIEW_AGE_MS = 30_000;
 
 /** Problems between settings. */
 export function settingsProblems(settings: Settings): string[] {
-  const problems: string[] = [];
-  if ((settings['tls-cert-file'] === undefined) !== (settings['tls-key-file'] === undefined))
-    problems.push('`tls-cert-file` and `tls-key-file` must be set together');
-  if (settings['oidc-issuer'] !== undefined && settings['oidc-audiences'].length === 0)
-    problems.push(
+  const { controllers, peers, port } = settings;
+  const isSet = (name: keyof Settings): boolean => settings[name] !== undefined;
+  const rules: readonly (readonly [isWrong: boolean, problem: string])[] = [
+    [isSet('tls-cert-file') !== isSet('tls-key-file'), '`tls-cert-file` and `tls-key-file` must be set together'],
+    [
+      isSet('oidc-issuer') && settings['oidc-audiences'].length === 0,
       'missing `oidc-audiences`: it is required with `oidc-issuer`; set the audience of tokens for this gateway',
-    );
-  if (settings['audit-required'] && settings['audit-file'] === undefined)
-    problems.push('missing `audit-file`: it is required with `audit-required`');
-  if (settings['oidc-client-id'] !== undefined && settings['oidc-issuer'] === undefined)
-    problems.push('missing `oidc-issuer`: it is required with `oidc-client-id`');
-  if (settings['recover-admin'] && settings['token-file'] !== undefined)
-    problems.push(
+    ],
+    [settings['audit-required'] && !isSet('audit-file'), 'missing `audit-file`: it is required with `audit-required`'],
+    [isSet('oidc-client-id') && !isSet('oidc-issuer'), 'missing `oidc-issuer`: it is required with `oidc-client-id`'],
+    [
+      settings['recover-admin'] && isSet('token-file'),
       '`recover-admin` and `token-file` are both set: the recovered token is in `tokens.jsonl` of the data folder; start without `token-file`, or add a line to that file',
-    );
-  if (settings.controllers.length === 0) problems.push('`controllers` is empty: set at least one Pinot controller');
-  if (settings.peers.length > 0 && settings['peers-service'] !== undefined)
-    problems.push('`peers` and `peers-service` are both set: set only one');
-  if (settings.port !== 0 && settings.port === settings['metrics-port'])
-    problems.push(`\`port\` and \`metrics-port\` are both ${settings.port}: they must differ`);
+    ],
+    [controllers.length === 0, '`controllers` is empty: set at least one Pinot controller'],
+    [peers.length > 0 && isSet('peers-service'), '`peers` and `peers-service` are both set: set only one'],
+    [
+      port !== 0 && port === settings['metrics-port'],
+      `\`port\` and \`metrics-port\` are both ${port}: they must differ`,
+    ],
+  ];
+  const problems = rules.filter(([isWrong]) => isWrong).map(([, problem]) => problem);
   return [...problems, ...webhookProblems(settings), ...viewAgeProblems(settings['max-view-age'])];
 }
 
