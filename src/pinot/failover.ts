@@ -151,8 +151,8 @@ class Course {
 
   /** The next endpoint: the first one, but those that failed recently last. Requires `hasNext`. */
   next(): PooledEndpoint {
-    const [first] = this.#left;
-    const next = this.#unsuspected() ?? (first as PooledEndpoint);
+    const next = this.#unsuspected() ?? [...this.#left][0];
+    if (next === undefined) throw new TypeError('no endpoint is left');
     this.#left.delete(next);
     this.#tried.add(next);
     return next;
