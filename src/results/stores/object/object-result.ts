@@ -1,4 +1,5 @@
 import type { MonotonicClock } from '../../../platform/clock.ts';
+import { FairQueue } from '../../../platform/fair-queue.ts';
 import { damaged, QueryError } from '../../errors.ts';
 import type { ResultReader, ResultRecord, ResultWriter } from '../../result-store.ts';
 import { decodeIndex, encodeIndex, indexBytes, type RowIndex, storedRowBytes } from '../../row-index.ts';
@@ -78,8 +79,19 @@ export class ObjectWriter implements ResultWriter {
   }
 }
 
+/** Fewer than the connections that the SDKs open (50), so that calls other than reads have some. */
+const READS_AT_ONCE = 32;
+const READS_OF_OWNER = READS_AT_ONCE / 2;
+
+/** The reads of rows in a bucket; the owners of results take turns. A read lasts for as long as its client reads. */
+export function bucketReads(): FairQueue {
+  return new FairQueue({ name: 'bucket-reads', total: READS_AT_ONCE, perKey: READS_OF_OWNER, maxWaiting: Infinity });
+}
+
 export interface ObjectReaderOptions {
   readonly clock: MonotonicClock;
+  /** Of all readers of a bucket. */
+  readonly reads: FairQueue;
   /** Called when the rows do not exist any more. */
   readonly forget?: () => void;
   /** Thrown instead of reading rows. */
@@ -118,8 +130,18 @@ export class ObjectReader implements ResultReader {
   }
 
   async *stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
-    const { clock, problem } = this.#options;
+    const { reads, problem } = this.#options;
     if (problem !== undefined) throw problem;
+    const place = await reads.acquire(this.record.owner, { signal });
+    try {
+      yield* this.#pieces(from, to, signal);
+    } finally {
+      place.release();
+    }
+  }
+
+  async *#pieces(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
+    const { clock } = this.#options;
     let at = from;
     for (let isComplete = false; !isComplete;) {
       let idleMs = 0;

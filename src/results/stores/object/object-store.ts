@@ -18,7 +18,7 @@ import type { ObjectClient } from './object-client.ts';
 import { LEFTOVER_MS, Leftovers, reasonOf } from './object-leftovers.ts';
 import { ObjectNotes } from './object-notes.ts';
 import { pairsOf, RECORD, ROWS, type StoredPair } from './object-pairs.ts';
-import { objectBytes, ObjectReader, ObjectWriter } from './object-result.ts';
+import { bucketReads, objectBytes, ObjectReader, ObjectWriter } from './object-result.ts';
 import { checkRights } from './rights-check.ts';
 import { unusableBucket } from './unusable-bucket.ts';
 import { bytesOf, type CachedResult, createResultCache } from '../result-cache.ts';
@@ -45,6 +45,7 @@ export class ObjectResultStore implements ResultStore {
   readonly #tag: string;
   readonly #client: ObjectClient;
   readonly #cache = createResultCache();
+  readonly #reads = bucketReads();
   /** When the bucket last confirmed that the result exists. */
   readonly #seen = new WeakMap<CachedResult, number>();
   /** Results being written, with their start time: the leftovers of a writer that is never closed must not stay forever. */
@@ -278,12 +279,12 @@ export class ObjectResultStore implements ResultStore {
 
   /** @param problem the reader throws it instead of reading rows */
   #reader(cached: CachedResult, problem?: QueryError): ResultReader {
-    const clock = this.#clock;
-    if (problem !== undefined) return new ObjectReader(this.#client, cached, { clock, problem });
+    const [clock, reads] = [this.#clock, this.#reads];
+    if (problem !== undefined) return new ObjectReader(this.#client, cached, { clock, reads, problem });
     if (!this.#seen.has(cached)) this.#seen.set(cached, this.#clock.monotonic());
     this.#cache.set(cached.record.requestId, cached);
     const forget = (): void => void this.#cache.delete(cached.record.requestId);
-    return new ObjectReader(this.#client, cached, { clock, forget });
+    return new ObjectReader(this.#client, cached, { clock, reads, forget });
   }
 }
 

@@ -3,7 +3,7 @@ import { QueryError } from '../../../../../src/results/errors.ts';
 import type { ResultReader } from '../../../../../src/results/result-store.ts';
 import { ObjectResultStore } from '../../../../../src/results/stores/object/object-store.ts';
 import { storeAnswer } from '../../../../../src/results/submit.ts';
-import { FakeClock } from '../../../../support/fake-clock.ts';
+import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { answerText, responseOf, rowTexts, submission } from '../../answers.ts';
 import { MemoryBucket } from './memory-bucket.ts';
 
@@ -111,4 +111,35 @@ describe('the rows of an object whose connection is closed while they are read',
     await expect(read([1000], left.signal)).rejects.toMatchObject({ code: 'aborted' });
     expect(bucket.ranges).toHaveLength(1);
   });
+});
+
+it('reads of one owner leave half of the connections to others', async () => {
+  const bucket = new ClosingBucket();
+  const store = new ObjectResultStore(bucket, {
+    gatewayId: 'gateway-0',
+    clock: new FakeClock(),
+    onProblem: () => undefined,
+  });
+  const { signal } = new AbortController();
+  const stored = async (owner: string): Promise<ResultReader> => {
+    const answer = responseOf(answerText(rowTexts(2000)));
+    const outcome = await storeAnswer(answer, store, submission({ owner }), signal);
+    if (outcome.kind !== 'stored') throw new Error('not stored');
+    return outcome.reader;
+  };
+  const [ofAnn, ofBob] = [await stored('ann'), await stored('bob')];
+  /** Begins to read, as a client that then reads no further. */
+  const begin = (reader: ResultReader) => {
+    const pieces = reader.stream(0, reader.record.rowBytes, signal)[Symbol.asyncIterator]();
+    return { pieces, first: pieces.next() };
+  };
+  const reads = Array.from({ length: 40 }, () => begin(ofAnn));
+  await settle();
+  expect(bucket.ranges).toHaveLength(16);
+  const other = begin(ofBob);
+  expect((await other.first).done).toBe(false);
+  expect(bucket.ranges).toHaveLength(17);
+  for (const { pieces } of [...reads.slice(0, 16), other]) await pieces.return?.();
+  await settle();
+  expect(bucket.ranges).toHaveLength(17 + 16);
 });
