@@ -324,8 +324,8 @@ export function generateAlerts(): GeneratedFiles {
     { name: 'olap-warden-health', rules: checkAlerts },
     { name: 'olap-warden-task', rules: [...taskAlerts, ...notEvaluatedAlerts] },
     { name: 'olap-warden-access', rules: accessAlerts },
-    { name: 'olap-warden-operations', rules: operationAlerts },
     { name: 'olap-warden-saturation', rules: SATURATION_ALERTS },
+    { name: 'olap-warden-operations', rules: operationAlerts },
   ].map(({ name, rules }) => ({ name, rules: rules.map((rule) => ({ ...rule, expr: scoped(rule.expr) })) }));
   return new Map([['charts/olap-warden/files/alerts.yaml', HEADER + stringify({ groups }, { lineWidth: 0 })]]);
 }

@@ -136,7 +136,7 @@ const UPSTREAMS: Row = {
     }),
     panel('Connections in use', 'short', ofAddress(`olap_warden_upstream_connections_used{${SCOPE}}`)),
     panel('Requests that wait for a connection', 'short', ofAddress(`olap_warden_upstream_waiting{${SCOPE}}`)),
-    panel('Gateways that avoid the address', 'short', ofAddress(`olap_warden_upstream_suspected{${SCOPE}} > 0`)),
+    panel('Gateways that avoid the address', 'short', ofAddress(`olap_warden_upstream_suspected{${SCOPE}}`)),
   ],
 };
 
