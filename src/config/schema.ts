@@ -33,6 +33,10 @@ export function settingsProblems(settings: Settings): string[] {
   const rules: readonly (readonly [isWrong: boolean, problem: string])[] = [
     [isSet('tls-cert-file') !== isSet('tls-key-file'), '`tls-cert-file` and `tls-key-file` must be set together'],
     [
+      isSet('tls-client-ca-file') && !isSet('tls-cert-file'),
+      'missing `tls-cert-file`: it is required with `tls-client-ca-file`',
+    ],
+    [
       isSet('oidc-issuer') && settings['oidc-audiences'].length === 0,
       'missing `oidc-audiences`: it is required with `oidc-issuer`; set the audience of tokens for this gateway',
     ],

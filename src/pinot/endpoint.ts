@@ -51,6 +51,8 @@ const OWN = '';
 export interface EndpointOptions {
   /** PEM certificates of trusted CAs; default: those of the system. */
   readonly ca?: string | undefined;
+  /** Certificate of this process, where the server requires one, PEM. */
+  readonly client?: { readonly cert: string; readonly key: string } | undefined;
   /** Default: the system clock. */
   readonly clock?: Clock;
   /** For requests with `mayLeave`; default: none is watched. */
@@ -78,7 +80,7 @@ export class PooledEndpoint implements EngineEndpoint {
     this.#credential = credential;
     this.#limits = limits;
     this.#hangs = options.hangs;
-    this.#pool = new EnginePool(url, { ...limits, ca: options.ca }, this.#clock);
+    this.#pool = new EnginePool(url, { ...limits, ca: options.ca, client: options.client }, this.#clock);
   }
 
   /** Requests in progress, including those waiting for a connection. */

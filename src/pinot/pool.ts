@@ -15,6 +15,8 @@ export interface PoolOptions {
   readonly bodyTimeoutMs: number;
   /** PEM certificates of trusted CAs; default: those of the system. */
   readonly ca?: string | undefined;
+  /** Certificate of this process, where the server requires one, PEM. */
+  readonly client?: { readonly cert: string; readonly key: string } | undefined;
 }
 
 /** undici's default of 16 KiB is too small for responses with many or long headers. */
@@ -52,7 +54,7 @@ export class EnginePool {
 
   /** @param url scheme, host and port */
   constructor(url: string, options: PoolOptions, clock: Pick<Clock, 'monotonic' | 'schedule'>) {
-    const { connections, queue, share, connectTimeoutMs, bodyTimeoutMs, ca } = options;
+    const { connections, queue, share, connectTimeoutMs, bodyTimeoutMs, ca, client } = options;
     const perKey = Math.max(1, Math.floor(connections * share));
     const maxWaitingOfKey = Math.ceil(queue * share);
     this.#queue = new FairQueue(
@@ -68,7 +70,12 @@ export class EnginePool {
       // `Delivery` applies this timeout, because it includes the wait for a connection.
       headersTimeout: 0,
       bodyTimeout: bodyTimeoutMs,
-      connect: buildConnector({ allowH2: false, timeout: connectTimeoutMs, ...(ca !== undefined && { ca }) }),
+      connect: buildConnector({
+        allowH2: false,
+        timeout: connectTimeoutMs,
+        ...(ca !== undefined && { ca }),
+        ...client,
+      }),
       factory: (origin, options) => new LinkedClient(origin, options),
     });
   }

@@ -19,6 +19,8 @@ export interface PeerClientOptions {
   readonly scheme?: 'http' | 'https';
   /** CA certificates for the gateways' certificates, PEM. */
   readonly ca?: string;
+  /** Certificate of this gateway, where the others require one, PEM. */
+  readonly client?: { readonly cert: string; readonly key: string } | undefined;
   /** The part of the connections to a gateway that one caller may use: more than 0, at most 1; 0.5 by default. */
   readonly share?: number;
   /** Default: the system clock. */
@@ -57,7 +59,7 @@ const PASSED_HEADERS = [
 /** HTTP client for the other gateways. Close it. */
 export class PeerClient {
   readonly #scheme: 'http' | 'https';
-  readonly #ca: string | undefined;
+  readonly #tls: Pick<PeerClientOptions, 'ca' | 'client'>;
   readonly #clock: Clock;
   readonly #share: number;
   readonly #observer: UpstreamObserver | undefined;
@@ -72,9 +74,9 @@ export class PeerClient {
   readonly #asked = new Set<PooledEndpoint>();
 
   constructor(options: PeerClientOptions = {}) {
-    const { scheme = 'http', ca, clock = systemClock, share = LIMITS.share, observer } = options;
+    const { scheme = 'http', ca, client, clock = systemClock, share = LIMITS.share, observer } = options;
     this.#scheme = scheme;
-    this.#ca = ca;
+    this.#tls = { ...(ca !== undefined && { ca }), client };
     this.#observer = observer;
     this.#clock = clock;
     this.#share = share;
@@ -172,7 +174,7 @@ export class PeerClient {
   }
 
   #endpointAt(url: string, limits: EndpointLimits): PooledEndpoint {
-    return new PooledEndpoint(url, NO_CREDENTIAL, limits, { ca: this.#ca, clock: this.#clock, hangs: this.#hangs });
+    return new PooledEndpoint(url, NO_CREDENTIAL, limits, { ...this.#tls, clock: this.#clock, hangs: this.#hangs });
   }
 
   /** Asks a gateway on a connection of its own, which is closed afterwards. */

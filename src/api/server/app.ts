@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
+import type { TlsOptions } from 'node:tls';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyBaseLogger, LogController, type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
@@ -73,7 +74,7 @@ export interface AppParts {
   /** Addresses of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted; none where absent. */
   readonly trustProxy?: boolean | string | readonly string[];
   /** Key and certificate for TLS, PEM; plain HTTP where absent. */
-  readonly https?: { readonly key: Buffer; readonly cert: Buffer } | undefined;
+  readonly https?: TlsOptions | undefined;
   /** Creates the spans of requests; undefined where traces are off. */
   readonly tracing?: Tracing | undefined;
   /** The system clock by default. */

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
 import { Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import type { SecureContextOptions } from 'node:tls';
 import { promisify } from 'node:util';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { LOG_LIMITS, RateLimiter } from '../../platform/rate-limiter.ts';
@@ -126,8 +127,8 @@ export async function drain(app: FastifyInstance, graceMs: number, clock: DrainC
   return completed;
 }
 
-/** Uses a renewed certificate for new connections. Does nothing for a server without TLS. */
-export function renewCertificate(app: FastifyInstance, pair: { readonly key: Buffer; readonly cert: Buffer }): void {
+/** Uses a renewed certificate for new connections. Does nothing for a server without TLS. @param https all options of the listener */
+export function renewCertificate(app: FastifyInstance, https: SecureContextOptions): void {
   const server: unknown = app.server;
-  if (server instanceof TlsServer) server.setSecureContext(pair);
+  if (server instanceof TlsServer) server.setSecureContext(https);
 }

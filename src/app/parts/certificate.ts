@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { createSecureContext } from 'node:tls';
+import { X509Certificate } from 'node:crypto';
+import { createSecureContext, type SecureContextOptions, type TlsOptions } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { errorCode } from '../../platform/plain-error.ts';
@@ -9,29 +10,57 @@ import { systemClock } from '../../platform/clock.ts';
 import { runPeriodically } from '../../platform/periodic.ts';
 import { renewCertificate } from '../../api/server/server.ts';
 
-export interface KeyPair {
-  readonly key: Buffer;
-  readonly cert: Buffer;
-}
-
 const INTERVAL_MS = 10_000;
 
-/** The configured certificate; undefined where there is none. @throws {SettingsError} when its files cannot be read or are no pair */
-export async function readCertificate(settings: Settings): Promise<KeyPair | undefined> {
+/** The options of the listener with the configured certificate. */
+export interface ListenerTls extends TlsOptions {
+  readonly key: Buffer;
+  readonly cert: Buffer;
+  readonly ca?: Buffer;
+}
+
+/** The configured certificate with its options; undefined where there is none. @throws {SettingsError} when its files cannot be read or do not fit */
+export async function readCertificate(settings: Settings): Promise<ListenerTls | undefined> {
   const certFile = settings['tls-cert-file'];
   const keyFile = settings['tls-key-file'];
+  const clientCaFile = settings['tls-client-ca-file'];
   if (certFile === undefined || keyFile === undefined) return undefined;
-  const [cert, key] = await Promise.all([read('tls-cert-file', certFile), read('tls-key-file', keyFile)]);
+  const [cert, key, ca] = await Promise.all([
+    read('tls-cert-file', certFile),
+    read('tls-key-file', keyFile),
+    clientCaFile === undefined ? undefined : read('tls-client-ca-file', clientCaFile),
+  ]);
+  tryOptions(
+    { cert, key },
+    `\`tls-cert-file\` (${certFile}) and \`tls-key-file\` (${keyFile}) must be a PEM certificate and its private key without a passphrase`,
+  );
+  const versions = {
+    minVersion: settings['tls-min-version'] === '1.3' ? 'TLSv1.3' : 'TLSv1.2',
+    ciphers: settings['tls-ciphers'],
+  } as const;
+  tryOptions(versions, '`tls-ciphers` must have names of OpenSSL, such as `ECDHE-ECDSA-AES128-GCM-SHA256`');
+  if (ca === undefined) return { cert, key, ...versions };
+  requireAuthorities(ca, `\`tls-client-ca-file\` (${clientCaFile}) must have PEM certificates`);
+  return { cert, key, ...versions, ca, requestCert: true, rejectUnauthorized: true };
+}
+
+/** @throws {SettingsError} with the problem and the reason of OpenSSL */
+function tryOptions(options: SecureContextOptions, problem: string): void {
   try {
-    createSecureContext({ cert, key });
+    createSecureContext(options);
   } catch (error) {
     const { reason } = error as { reason?: unknown };
-    const why = typeof reason === 'string' ? reason : 'unknown';
-    throw new SettingsError([
-      `\`tls-cert-file\` (${certFile}) and \`tls-key-file\` (${keyFile}) must be a PEM certificate and its private key without a passphrase: ${why}`,
-    ]);
+    throw new SettingsError([`${problem}: ${typeof reason === 'string' ? reason : 'unknown'}`]);
   }
-  return { cert, key };
+}
+
+/** OpenSSL ignores what is no certificate, and would accept no client. @throws {SettingsError} */
+function requireAuthorities(pem: Buffer, problem: string): void {
+  try {
+    void new X509Certificate(pem);
+  } catch {
+    throw new SettingsError([problem]);
+  }
 }
 
 /** @throws {SettingsError} */
@@ -52,11 +81,11 @@ export function watchCertificate(app: FastifyInstance, settings: Settings, log: 
   if (settings['tls-cert-file'] === undefined) return () => undefined;
   let seen: string | undefined;
   const check = async (): Promise<void> => {
-    const pair = await readCertificate(settings);
-    if (!pair) return;
-    const content = Buffer.concat([pair.cert, pair.key]).toString('base64');
+    const https = await readCertificate(settings);
+    if (!https) return;
+    const content = Buffer.concat([https.cert, https.key, https.ca ?? Buffer.alloc(0)]).toString('base64');
     if (seen !== undefined && seen !== content) {
-      renewCertificate(app, pair);
+      renewCertificate(app, https);
       log.info('certificate renewed');
     }
     seen = content;

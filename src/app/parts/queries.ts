@@ -103,8 +103,15 @@ function gatewaysOf(settings: Settings): (() => Promise<readonly GatewayAddress[
   return settings.peers.length > 0 ? gatewaysOfList(settings.peers) : undefined;
 }
 
-/** With HTTPS, gateways trust each other's certificate: it is the same, or has the same CA in its chain. */
+/**
+ * With HTTPS, gateways trust each other's certificate: it is the same, or has the same CA in its chain. Where clients need a certificate, it is the
+ * gateway's own.
+ */
 async function transportOf(settings: Settings): Promise<PeerClientOptions> {
-  const file = settings['tls-cert-file'];
-  return file === undefined ? { scheme: 'http' } : { scheme: 'https', ca: await readFile(file, 'utf8') };
+  const certFile = settings['tls-cert-file'];
+  const keyFile = settings['tls-key-file'];
+  if (certFile === undefined || keyFile === undefined) return { scheme: 'http' };
+  const cert = await readFile(certFile, 'utf8');
+  if (settings['tls-client-ca-file'] === undefined) return { scheme: 'https', ca: cert };
+  return { scheme: 'https', ca: cert, client: { cert, key: await readFile(keyFile, 'utf8') } };
 }

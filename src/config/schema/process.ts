@@ -25,6 +25,31 @@ export const PROCESS_SETTINGS = {
   'tls-key-file': Type.Optional(
     text({ description: 'PEM file with the private key of the certificate.', unit: 'path' }),
   ),
+  'tls-min-version': choice(['1.2', '1.3'], { description: 'Minimum version of TLS.', default: '1.2' }),
+  'tls-ciphers': text({
+    description:
+      'Accepted cipher suites by their names in OpenSSL, separated by colons. The default has forward secrecy and authenticated encryption only. Without a suite of TLS 1.3 (`TLS_…`), those of OpenSSL are used for that version.',
+    default: [
+      'TLS_AES_128_GCM_SHA256',
+      'TLS_AES_256_GCM_SHA384',
+      'TLS_CHACHA20_POLY1305_SHA256',
+      'ECDHE-ECDSA-AES128-GCM-SHA256',
+      'ECDHE-RSA-AES128-GCM-SHA256',
+      'ECDHE-ECDSA-AES256-GCM-SHA384',
+      'ECDHE-RSA-AES256-GCM-SHA384',
+      'ECDHE-ECDSA-CHACHA20-POLY1305',
+      'ECDHE-RSA-CHACHA20-POLY1305',
+    ].join(':'),
+    pattern: '^[A-Za-z0-9_-]+(:[A-Za-z0-9_-]+)*$',
+    expected: 'a list of cipher suites, separated by colons',
+  }),
+  'tls-client-ca-file': Type.Optional(
+    text({
+      description:
+        'PEM file of certificate authorities. Connections then need a certificate of one of them, in addition to a credential. See [install.md](install.md#client-certificates).',
+      unit: 'path',
+    }),
+  ),
   'trust-proxy': texts({
     description: 'Addresses or networks of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted.',
     default: [],

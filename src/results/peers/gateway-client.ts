@@ -21,6 +21,8 @@ export interface GatewayClient {
 export interface GatewayClientOptions {
   readonly scheme?: 'http' | 'https';
   readonly ca?: string;
+  /** Certificate of this process, where the gateways require one, PEM. */
+  readonly client?: { readonly cert: string; readonly key: string } | undefined;
   /** Value of the `Authorization` header, read for each call because the credential may be rotated. */
   readonly credential: () => string | undefined | Promise<string | undefined>;
 }
@@ -35,7 +37,11 @@ export function createGatewayClient(options: GatewayClientOptions): GatewayClien
     headersTimeout: ANSWER_TIMEOUT_MS,
     bodyTimeout: ANSWER_TIMEOUT_MS,
     maxResponseSize: MAX_LISTING_BYTES,
-    connect: { timeout: CONNECT_TIMEOUT_MS, ...(options.ca === undefined ? {} : { ca: options.ca }) },
+    connect: {
+      timeout: CONNECT_TIMEOUT_MS,
+      ...(options.ca === undefined ? {} : { ca: options.ca }),
+      ...options.client,
+    },
   });
   const call = async (
     method: 'GET' | 'DELETE',

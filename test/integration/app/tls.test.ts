@@ -104,6 +104,16 @@ it.each(['NULL', 'aNULL', 'RC4', '3DES', 'EXPORT', 'MD5'])('has no cipher of the
   expect(offered).toMatch(/^refused/);
 });
 
+it.each([
+  'AES128-GCM-SHA256',
+  'AES256-SHA',
+  'ECDHE-ECDSA-AES128-SHA256',
+  'ECDHE-RSA-AES256-SHA384',
+  'DHE-RSA-AES128-SHA',
+])('has no cipher without forward secrecy or authenticated encryption, such as %s', async (ciphers) => {
+  expect(await handshake({ maxVersion: 'TLSv1.2', ciphers: `${ciphers}:@SECLEVEL=0` })).toMatch(/^refused/);
+});
+
 it('accepts TLS 1.2 and 1.3, with forward secrecy', async () => {
   expect(await handshake({ maxVersion: 'TLSv1.2' })).toMatch(/^TLSv1\.2 ECDHE-/);
   expect(await handshake({})).toMatch(/^TLSv1\.3 TLS_/);
