@@ -29,11 +29,7 @@ interface Mutant {
   readonly text: string;
 }
 
-interface Binary {
-  readonly operator: string;
-  readonly left: ESTree.Node;
-  readonly right: ESTree.Node;
-}
+type Binary = Readonly<{ operator: string; left: ESTree.Node; right: ESTree.Node }>;
 
 /** One mutant for each operator of a file. */
 function mutantsOf(file: string): Mutant[] {
@@ -92,9 +88,10 @@ function kill(): void {
 }
 
 /** Runs Vitest in the copy. @returns whether all tests passed; false after the time limit, too */
-async function passes(copy: string, args: readonly string[], limitMs: number): Promise<boolean> {
+async function passes(copy: string, args: readonly string[], limitMs: number, isShown = false): Promise<boolean> {
   const command = ['node_modules/vitest/vitest.mjs', ...args, '--run', '--project=unit', '--bail=1', '--reporter=dot'];
-  const child = (running = spawn(process.execPath, command, { cwd: copy, detached: true, stdio: 'ignore' }));
+  const stdio = isShown ? 'inherit' : 'ignore';
+  const child = (running = spawn(process.execPath, command, { cwd: copy, detached: true, stdio }));
   const timer = setTimeout(kill, limitMs);
   const code = await new Promise((done) => child.once('exit', done).once('error', done));
   running = undefined;
@@ -132,7 +129,7 @@ async function main({ SEED, COUNT, ONLY }: NodeJS.ProcessEnv): Promise<number> {
   cpSync(ROOT, copy, { recursive: true, filter: (path) => !LEFT_OUT.test(path.slice(ROOT.length + 1)) });
   for (const folder of ['node_modules', 'web/dist']) symlinkSync(join(ROOT, folder), join(copy, folder));
   const files = [...new Set(mutants.map(({ file }) => file))];
-  if (files.length === 0 || !(await passes(copy, ['related', ...files], 2 * LIMIT_MS))) {
+  if (files.length === 0 || !(await passes(copy, ['related', ...files], 2 * LIMIT_MS, true))) {
     print('there is nothing to change, or the unit tests fail without a change: run `make test-unit`');
     return 1;
   }
