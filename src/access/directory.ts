@@ -6,8 +6,8 @@ import type { ResourceStore, StoreEvent } from '../store/resource-store.ts';
 import type { Authorizer, Decision } from './authorizer.ts';
 import { DecisionEngine, type HeldRoles } from './policy/decision.ts';
 import type { GrantSet } from './policy/grants/grant-set.ts';
-import { sortedInSlices } from '../platform/sorted-in-slices.ts';
-import type { WorkSlices } from '../platform/work-slices.ts';
+import type { Parts } from '../platform/long-work.ts';
+import { sorted } from '../platform/sorted.ts';
 import type { Principal } from './principal.ts';
 import { srnText, type Deployment, type Srn } from './policy/srn.ts';
 import { expiryOf, SubjectIndex, userSubjects } from './subjects.ts';
@@ -215,14 +215,14 @@ export class Directory implements Authorizer {
     return this.existingRolesOf(tokenPrincipal(name));
   }
 
-  /** All subjects with an assigned role, without duplicates, ordered by type and name. Other requests are served in between. */
-  async assignedSubjects(slices: WorkSlices): Promise<Subject[]> {
+  /** All subjects with an assigned role, without duplicates, ordered by type and name. */
+  *assignedSubjects(): Parts<Subject[]> {
     const subjects = new Map<string, Subject>();
-    for (const { spec } of this.#store.list('RoleAssignment').slice()) {
+    for (const { spec } of this.#store.list('RoleAssignment')) {
       for (const { type, name } of spec.subjects) subjects.set(`${type} ${name}`, { type, name });
-      await slices.spend(spec.subjects.length);
+      yield;
     }
-    return sortedInSlices(subjects.values(), ({ type, name }) => `${type} ${name}`, slices);
+    return yield* sorted(subjects.values(), ({ type, name }) => `${type} ${name}`);
   }
 
   /** Number of subjects in the assignments of a role. */

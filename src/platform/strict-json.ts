@@ -1,7 +1,7 @@
 import { AT, COMPLETE_NUMBERS } from './json/grammar.ts';
 import { EVENT, JsonMachine } from './json/machine.ts';
 import { tokenText } from './json/valid-json.ts';
-import { atOnce, type Parts } from './parts.ts';
+import { atOnce, type Parts } from './long-work.ts';
 import { decodeUtf8 } from './utf-8.ts';
 
 /** Limits of a JSON text. */

@@ -1,5 +1,5 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { WorkSlices } from '../platform/work-slices.ts';
+import { longWork } from '../platform/long-work.ts';
 import { damaged } from './errors.ts';
 import type { RowFrames, RowIndex } from './row-index.ts';
 
@@ -17,7 +17,7 @@ const SPARE_BYTES = 64;
 export class FrameBuilder {
   readonly #blockBytes: number;
   readonly #sizes: number[] = [];
-  readonly #slices = new WorkSlices(BLOCKS_PER_SLICE);
+  readonly #turn = longWork.streamTurns();
 
   constructor(blockBytes: number) {
     this.#blockBytes = blockBytes;
@@ -34,7 +34,7 @@ export class FrameBuilder {
       });
       frames.push(frame);
       this.#sizes.push(frame.length);
-      await this.#slices.spend(1);
+      if (this.#sizes.length % BLOCKS_PER_SLICE === 0) await this.#turn();
     }
     return Buffer.concat(frames);
   }
@@ -74,7 +74,7 @@ export async function* decompressed(
   { frames, blockBytes }: { readonly frames: RowFrames; readonly blockBytes: number },
   { from, rowBytes }: { readonly from: number; readonly rowBytes: number },
 ): AsyncIterable<Uint8Array> {
-  const slices = new WorkSlices(BLOCKS_PER_SLICE);
+  const turn = longWork.streamTurns();
   let block = from / blockBytes;
   /** The beginning of a frame whose end has not arrived. */
   let held: Uint8Array[] = [];
@@ -97,7 +97,7 @@ export async function* decompressed(
       held = [];
       heldBytes = 0;
       block++;
-      await slices.spend(1);
+      if (block % BLOCKS_PER_SLICE === 0) await turn();
     }
   }
   if (heldBytes > 0) throw damaged('its rows are incomplete');

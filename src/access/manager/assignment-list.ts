@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { WorkSlices } from '../../platform/work-slices.ts';
+import type { Parts } from '../../platform/long-work.ts';
+import { sorted } from '../../platform/sorted.ts';
 import type { Role, RoleAssignment } from '../../resources/kinds.ts';
 import { ANNOTATIONS } from '../../resources/meta.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
@@ -7,12 +8,13 @@ import type { Directory } from '../directory.ts';
 import { expiryOf, subjectKey } from '../subjects.ts';
 import type { AssignedSubjects } from './assigned-subjects.ts';
 import type { ResourceEditor } from './editor.ts';
+import { type ListPart, type ListRange, NOTHING, PartBuilder, readablePart } from './list-part.ts';
 import { createdAt, createdBy, managedBy, type AssignmentView, type RoleAssignmentView } from './views.ts';
 
 interface SubjectOfRole {
-  readonly role: string;
+  /** In canonical form. */
   readonly subject: Subject;
-  readonly view: AssignmentView;
+  readonly assignment: RoleAssignment;
 }
 
 /** The subjects of a role, with the version that all of them have together. */
@@ -22,8 +24,6 @@ export interface SubjectsOfRole {
   readonly version: string;
 }
 
-/** Subjects that are listed before other requests get their turn. */
-const SUBJECTS_PER_SLICE = 1000;
 /** 128 bits in base64url. */
 const VERSION_LENGTH = 22;
 
@@ -39,73 +39,90 @@ export class AssignmentList {
     this.#subjects = subjects;
   }
 
-  /** Each subject once, in a stable order. @throws {StoreError} not-found */
-  ofRole(role: string): AssignmentView[] {
-    this.#editor.mustGet('Role', role);
-    return this.#views((other) => other === role)
-      .map(({ view }) => view)
-      .sort(compareBy(sortKey));
-  }
-
-  /** The version of what ofRole() returns. @throws {StoreError} not-found */
-  version(role: string): string {
-    return this.subjectsOf(this.#editor.mustGet('Role', role), this.#editor.store.list('RoleAssignment')).version;
+  /** Each subject once, in the order of `sortKey`, with the version of all of them. @throws {StoreError} not-found */
+  *ofRole(name: string, range: ListRange = {}): Parts<ListPart<AssignmentView> & { readonly version: string }> {
+    const role = this.#editor.mustGet('Role', name);
+    const found = yield* this.#found(this.#editor.store.list('RoleAssignment'), name);
+    const version = yield* versionOf(role, found);
+    const entries = yield* this.#inOrder(found);
+    const part = yield* readablePart(entries, { keyOf: ({ key }) => key, mayRead: () => true }, range);
+    return { items: part.items.map((entry) => this.#view(entry)), hasMore: part.hasMore, version };
   }
 
   /** @param assignments all of the store */
-  subjectsOf(role: Role, assignments: readonly RoleAssignment[]): SubjectsOfRole {
-    const { name, uid, annotations } = role.metadata;
-    const subjects = this.#views((other) => other === name, assignments).map(({ subject }) => subject);
-    const content = subjects
-      .map((subject) => `${subjectKey(subject.type, subject.name)} ${subject.expiresAt ?? ''}`)
-      .sort();
-    const text = JSON.stringify([uid, annotations?.[ANNOTATIONS.assignmentsVersion], content]);
-    return { subjects, version: createHash('sha256').update(text).digest('base64url').slice(0, VERSION_LENGTH) };
+  *subjectsOf(role: Role, assignments: readonly RoleAssignment[]): Parts<SubjectsOfRole> {
+    const found = yield* this.#found(assignments, role.metadata.name);
+    return { subjects: [...found.values()].map(({ subject }) => subject), version: yield* versionOf(role, found) };
   }
 
-  /** Each subject of each role once, by role; only roles for which `readable` returns true. Other requests are served in between. */
-  async ofRoles(readable: (role: string) => boolean): Promise<RoleAssignmentView[]> {
-    const byRole = Map.groupBy(this.#editor.store.list('RoleAssignment'), ({ spec }) => spec.role);
-    const slices = new WorkSlices(SUBJECTS_PER_SLICE);
-    const all: RoleAssignmentView[] = [];
-    // Names have no character before the space of the keys, so this is the order of `roleSortKey`.
-    for (const role of [...byRole.keys()].sort()) {
-      const assignments = byRole.get(role) ?? [];
-      await slices.spend(assignments.reduce((sum, { spec }) => sum + spec.subjects.length, 1));
-      if (!readable(role)) continue;
-      const views = this.#views(() => true, assignments).map(({ view }): RoleAssignmentView =>
-        Object.assign({ role }, view),
-      );
-      for (const view of views.sort(compareBy(sortKey))) all.push(view);
+  /**
+   * Each subject of each role once, in the order of `roleSortKey`; only roles for which `readable` returns true.
+   * @param readable undefined: none
+   */
+  *ofRoles(readable: ((role: string) => boolean) | undefined, range: ListRange): Parts<ListPart<RoleAssignmentView>> {
+    if (readable === undefined) return NOTHING;
+    const { after = '' } = range;
+    // Names have no character before the space of the keys, so the order of the roles is the order of the keys.
+    const firstRole = after.split(' ', 1)[0] ?? '';
+    const byRole = new Map<string, RoleAssignment[]>();
+    for (const assignment of this.#editor.store.list('RoleAssignment')) {
+      yield;
+      const { role } = assignment.spec;
+      if (role < firstRole) continue;
+      const ofRole = byRole.get(role);
+      if (ofRole === undefined) byRole.set(role, [assignment]);
+      else ofRole.push(assignment);
     }
-    return all;
-  }
-
-  /** Each subject of each wanted role once. */
-  #views(
-    wanted: (role: string) => boolean,
-    assignments: readonly RoleAssignment[] = this.#editor.store.list('RoleAssignment'),
-  ): SubjectOfRole[] {
-    const views = new Map<string, SubjectOfRole>();
-    for (const assignment of assignments) {
-      const { role, subjects } = assignment.spec;
-      if (!wanted(role)) continue;
-      for (const subject of subjects) {
-        const canonical = this.#subjects.canonical(subject);
-        const key = `${role} ${subjectKey(canonical.type, canonical.name)}`;
-        const known = views.get(key);
-        // A subject in several objects has the role until the last of its expiry times.
-        if (known && expiryOf(known.subject) >= expiryOf(canonical)) continue;
-        views.set(key, { role, subject: canonical, view: this.view(canonical, assignment) });
+    const part = new PartBuilder<RoleAssignmentView>(range);
+    for (const role of yield* sorted(byRole.keys(), (name) => name)) {
+      yield;
+      if (!readable(role)) continue;
+      const found = yield* this.#found(byRole.get(role) ?? [], role);
+      for (const entry of yield* this.#inOrder(found)) {
+        if (`${role} ${entry.key}` > after && !part.add(Object.assign({ role }, this.#view(entry)))) return part;
+        yield;
       }
     }
-    return [...views.values()];
+    return part;
+  }
+
+  /** Each subject of a role once. A subject in several objects has the role until the last of its expiry times. */
+  *#found(assignments: readonly RoleAssignment[], role: string): Parts<Map<string, SubjectOfRole>> {
+    const found = new Map<string, SubjectOfRole>();
+    for (const assignment of assignments) {
+      if (assignment.spec.role !== role) continue;
+      yield;
+      for (const sent of assignment.spec.subjects) {
+        const subject = this.#subjects.canonical(sent);
+        const key = subjectKey(subject.type, subject.name);
+        const known = found.get(key);
+        if (known === undefined || expiryOf(known.subject) < expiryOf(subject)) found.set(key, { subject, assignment });
+      }
+    }
+    return found;
+  }
+
+  #inOrder(found: ReadonlyMap<string, SubjectOfRole>): Parts<(SubjectOfRole & { readonly key: string })[]> {
+    const entries = found.values().map(({ subject, assignment }) => {
+      const key = sortKey({ subject: this.#shownName(subject), subjectType: subject.type });
+      return { subject, assignment, key };
+    });
+    return sorted(entries, ({ key }) => key);
+  }
+
+  #view({ subject, assignment }: SubjectOfRole): AssignmentView {
+    return this.view(subject, assignment);
+  }
+
+  /** A service token is shown by its access key. */
+  #shownName({ type, name }: Subject): string {
+    return type === 'service-token' ? (this.#directory.tokenByName(name)?.accessKey ?? name) : name;
   }
 
   /** @param assignment undefined if there is none, as after a deletion of a missing assignment */
   view(canonical: Subject, assignment: RoleAssignment | undefined): AssignmentView {
-    const { type, name, expiresAt } = canonical;
-    const subject = type === 'service-token' ? (this.#directory.tokenByName(name)?.accessKey ?? name) : name;
+    const { type, expiresAt } = canonical;
+    const subject = this.#shownName(canonical);
     if (!assignment) return { subject, subjectType: type };
     const { metadata } = assignment;
     return {
@@ -125,8 +142,16 @@ export function sortKey({ subject, subjectType }: AssignmentView): string {
   return `${subjectType} ${subject}`;
 }
 
-function compareBy<T>(keyOf: (item: T) => string): (a: T, b: T) => number {
-  return (a, b) => (keyOf(a) < keyOf(b) ? -1 : 1);
+function* versionOf(
+  { metadata: { uid, annotations } }: Role,
+  found: ReadonlyMap<string, SubjectOfRole>,
+): Parts<string> {
+  const content = yield* sorted(
+    found.entries().map(([key, { subject }]) => `${key} ${subject.expiresAt ?? ''}`),
+    (text) => text,
+  );
+  const text = JSON.stringify([uid, annotations?.[ANNOTATIONS.assignmentsVersion], content]);
+  return createHash('sha256').update(text).digest('base64url').slice(0, VERSION_LENGTH);
 }
 
 /** Sort key of the list of all assignments. */

@@ -3,6 +3,7 @@ import type { Role } from '../../resources/kinds.ts';
 import { ANNOTATIONS } from '../../resources/meta.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import type { Directory } from '../directory.ts';
+import { longWork } from '../../platform/long-work.ts';
 import { ManagerError, PreconditionFailed } from '../errors.ts';
 import type { Principal } from '../principal.ts';
 import { expiryOf, subjectKey } from '../subjects.ts';
@@ -105,7 +106,8 @@ export class AssignmentSet {
     const { store } = this.#editor;
     const stored = await store.read('Role', role);
     if (stored === undefined) throw notFound('Role', role);
-    return { stored, ...this.#list.subjectsOf(stored, await store.readAll('RoleAssignment')) };
+    const assignments = await store.readAll('RoleAssignment');
+    return { stored, ...(await longWork.run(role, this.#list.subjectsOf(stored, assignments))) };
   }
 
   /** What the store has, if it has one of these versions; no other caller claims the same version. */

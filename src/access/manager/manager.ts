@@ -1,5 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import { Deadline } from '../../platform/deadline.ts';
+import type { Parts } from '../../platform/long-work.ts';
 import type { Directory } from '../directory.ts';
 import { Administrators } from './administrators.ts';
 import { AssignedSubjects } from './assigned-subjects.ts';
@@ -87,7 +88,7 @@ export class RbacManager {
 
   readonly usage: UsageTracker | undefined;
   /** For access reviews. */
-  readonly reviewPorts: Omit<ReviewPorts, 'usage' | 'mayRead'>;
+  readonly reviewPorts: Omit<ReviewPorts, 'usage' | 'mayRead' | 'mayReadAny'>;
   readonly #tables: TableLookup | undefined;
   readonly #clock: Pick<Clock, 'monotonic' | 'schedule'>;
   readonly #namesOf: KnownNames['namesOf'];
@@ -113,7 +114,7 @@ export class RbacManager {
   }
 
   /** Like `simulate` in `simulate.ts`, for this directory. */
-  simulate(subjects: readonly Subject[], unsaved: unknown, requests: readonly SimulatedRequest[]): Promise<Simulation> {
+  simulate(subjects: readonly Subject[], unsaved: unknown, requests: readonly SimulatedRequest[]): Parts<Simulation> {
     return simulate(this.directory, subjects, unsaved, requests);
   }
 

@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Policy } from '../../resources/kinds.ts';
+import type { Parts } from '../../platform/long-work.ts';
+import { sorted } from '../../platform/sorted.ts';
+import type { Policy, Role } from '../../resources/kinds.ts';
 import { API_VERSION } from '../../resources/meta.ts';
 import type { PolicySpec } from '../../resources/policy.ts';
 import type { Directory } from '../directory.ts';
@@ -8,12 +10,13 @@ import type { Principal } from '../principal.ts';
 import { policyResource, roleResource } from '../policy/srn.ts';
 import type { IfMatch } from './content-versions.ts';
 import { requireName, type ResourceEditor } from './editor.ts';
+import { type ListPart, type ListRange, nameOf, NOTHING, readablePart } from './list-part.ts';
 import { removeUnreferenced } from './references.ts';
 import { ManagerError } from '../errors.ts';
 import type { EscalationGuard } from './escalation.ts';
 import type { Guards } from './guards.ts';
 import { requireNotPredefined, requireNotReserved, requireSameName } from './roles.ts';
-import { policySummary, policyView, roleView, type PolicySummary, type PolicyView, type RoleView } from './views.ts';
+import { policyView, type PolicyView } from './views.ts';
 
 /** The document is either a JSON string or an object, never both. */
 export interface DocumentFields {
@@ -73,22 +76,22 @@ export class PolicyManager {
   }
 
   /** Policies that the caller may read, by name. */
-  list(caller: Principal): PolicySummary[] {
-    return this.#editor.store
-      .list('Policy')
-      .filter(({ metadata }) => this.#directory.isAllowed(caller, 'GetPolicy', policyResource(metadata.name)))
-      .map(policySummary);
+  *list(caller: Principal, range: ListRange = {}): Parts<ListPart<Policy>> {
+    if (!this.#directory.grantsOf(caller).mayAllow('GetPolicy', 'policy')) return NOTHING;
+    const mayRead = ({ metadata }: Policy): boolean =>
+      this.#directory.isAllowed(caller, 'GetPolicy', policyResource(metadata.name));
+    return yield* readablePart(this.#editor.store.list('Policy'), { keyOf: nameOf, mayRead }, range);
   }
 
   /** The roles with a policy that the caller may read, by name. @throws {StoreError} not-found */
-  roles(caller: Principal, name: string): RoleView[] {
+  *roles(caller: Principal, name: string, range: ListRange = {}): Parts<ListPart<Role>> {
     this.#editor.mustGet('Policy', name);
-    const views: RoleView[] = [];
-    for (const roleName of this.#directory.engine.rolesHolding(name)) {
-      const role = this.#editor.store.get('Role', roleName);
-      if (role && this.#directory.isAllowed(caller, 'GetRole', roleResource(roleName))) views.push(roleView(role));
-    }
-    return views;
+    if (!this.#directory.grantsOf(caller).mayAllow('GetRole', 'role')) return NOTHING;
+    const mayRead = (role: string): boolean => this.#directory.isAllowed(caller, 'GetRole', roleResource(role));
+    const names = yield* sorted(this.#directory.engine.rolesHolding(name), (role) => role);
+    const { items, hasMore } = yield* readablePart(names, { keyOf: (role) => role, mayRead }, range);
+    const roles = items.map((role) => this.#editor.store.get('Role', role));
+    return { items: roles.filter((role) => role !== undefined), hasMore };
   }
 
   /** Absent fields stay unchanged. @throws {StoreError} not-found, invalid, conflict, forbidden */

@@ -1,4 +1,5 @@
-import type { Role } from '../../resources/kinds.ts';
+import type { Parts } from '../../platform/long-work.ts';
+import type { Policy, Role } from '../../resources/kinds.ts';
 import { API_VERSION, type ObjectMeta } from '../../resources/meta.ts';
 import type { Directory } from '../directory.ts';
 import { isPredefined } from '../policy/predefined.ts';
@@ -6,11 +7,12 @@ import type { Principal } from '../principal.ts';
 import { policyResource, roleResource } from '../policy/srn.ts';
 import type { IfMatch } from './content-versions.ts';
 import { label, requireName, type ResourceEditor } from './editor.ts';
+import { type ListPart, type ListRange, nameOf, NOTHING, readablePart } from './list-part.ts';
 import { confirmTarget, removeUnreferenced } from './references.ts';
 import { ManagerError } from '../errors.ts';
 import type { EscalationGuard } from './escalation.ts';
 import type { Guards } from './guards.ts';
-import { isManagedByRest, policySummary, roleView, type PolicySummary, type RoleView } from './views.ts';
+import { isManagedByRest, roleView, type RoleView } from './views.ts';
 
 export interface NewRole {
   readonly name: string;
@@ -68,11 +70,11 @@ export class RoleManager {
   }
 
   /** Roles that the caller may read, by name. */
-  list(caller: Principal): RoleView[] {
-    return this.#editor.store
-      .list('Role')
-      .filter(({ metadata }) => this.#directory.isAllowed(caller, 'GetRole', roleResource(metadata.name)))
-      .map(roleView);
+  *list(caller: Principal, range: ListRange = {}): Parts<ListPart<Role>> {
+    if (!this.#directory.grantsOf(caller).mayAllow('GetRole', 'role')) return NOTHING;
+    const mayRead = ({ metadata }: Role): boolean =>
+      this.#directory.isAllowed(caller, 'GetRole', roleResource(metadata.name));
+    return yield* readablePart(this.#editor.store.list('Role'), { keyOf: nameOf, mayRead }, range);
   }
 
   /** @throws {StoreError} not-found, conflict, forbidden */
@@ -164,16 +166,13 @@ export class RoleManager {
   }
 
   /** Existing policies of a role that the caller may read, by name. @throws {StoreError} not-found */
-  policies(caller: Principal, name: string): PolicySummary[] {
-    const { spec } = this.#editor.mustGet('Role', name);
-    const summaries: PolicySummary[] = [];
-    for (const policyName of (spec.policies ?? []).toSorted()) {
-      const policy = this.#editor.store.get('Policy', policyName);
-      if (policy && this.#directory.isAllowed(caller, 'GetPolicy', policyResource(policyName))) {
-        summaries.push(policySummary(policy));
-      }
-    }
-    return summaries;
+  *policies(caller: Principal, name: string, range: ListRange = {}): Parts<ListPart<Policy>> {
+    const names = (this.#editor.mustGet('Role', name).spec.policies ?? []).toSorted();
+    const policies = names.map((policy) => this.#editor.store.get('Policy', policy));
+    const mayRead = ({ metadata }: Policy): boolean =>
+      this.#directory.isAllowed(caller, 'GetPolicy', policyResource(metadata.name));
+    const existing = policies.filter((policy) => policy !== undefined);
+    return yield* readablePart(existing, { keyOf: nameOf, mayRead }, range);
   }
 
   #requirePolicy(policy: string): Readonly<ObjectMeta> {

@@ -1,3 +1,4 @@
+import type { Parts } from '../../platform/long-work.ts';
 import type { ServiceToken } from '../../resources/kinds.ts';
 import { API_VERSION } from '../../resources/meta.ts';
 import type { Directory } from '../directory.ts';
@@ -10,6 +11,7 @@ import type { IfMatch } from './content-versions.ts';
 import type { ResourceEditor } from './editor.ts';
 import { isStoreError, ManagerError } from '../errors.ts';
 import { requireFuture } from './expiry.ts';
+import { type ListPart, type ListRange, nameOf, NOTHING, readablePart } from './list-part.ts';
 import {
   createdAt,
   createdBy,
@@ -84,18 +86,16 @@ export class ServiceTokenManager {
   }
 
   /** Tokens that the caller may read, by name. */
-  list(caller: Principal): TokenView[] {
-    return this.#editor.store
-      .list('ServiceToken')
-      .filter(({ metadata }) =>
-        this.#directory.isAllowed(caller, 'GetServiceToken', serviceTokenResource(metadata.name)),
-      )
-      .map((token) => this.#view(token));
+  *list(caller: Principal, range: ListRange = {}): Parts<ListPart<ServiceToken>> {
+    if (!this.#directory.grantsOf(caller).mayAllow('GetServiceToken', 'service-token')) return NOTHING;
+    const mayRead = ({ metadata }: ServiceToken): boolean =>
+      this.#directory.isAllowed(caller, 'GetServiceToken', serviceTokenResource(metadata.name));
+    return yield* readablePart(this.#editor.store.list('ServiceToken'), { keyOf: nameOf, mayRead }, range);
   }
 
   /** @param name object name or access key. @throws {StoreError} not-found */
   get(name: string): TokenView {
-    return this.#view(this.#editor.mustGet('ServiceToken', this.objectName(name)));
+    return this.view(this.#editor.mustGet('ServiceToken', this.objectName(name)));
   }
 
   /**
@@ -136,7 +136,7 @@ export class ServiceTokenManager {
     return this.#directory.tokenNameOf(nameOrKey) ?? nameOrKey;
   }
 
-  #view(token: ServiceToken): TokenView {
+  view(token: ServiceToken): TokenView {
     const { name } = token.metadata;
     const accessKey = this.#directory.tokenByName(name)?.accessKey;
     const roles = this.#directory.rolesOfToken(name);

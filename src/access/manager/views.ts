@@ -114,7 +114,7 @@ function history({ metadata, spec }: Described): Omit<RoleView, keyof Reference>
     version: versionOf(metadata),
     description: spec.description ?? '',
     createdAt: created,
-    lastUpdatedAt: lastUpdatedAt(metadata, created),
+    lastUpdatedAt: lastUpdatedAt(metadata),
     createdBy: platform ? PLATFORM_AUTHOR : createdBy(metadata),
     lastUpdatedBy: platform
       ? PLATFORM_AUTHOR
@@ -144,7 +144,8 @@ export function managedBy(metadata: Readonly<ObjectMeta>): { managedBy?: string[
 }
 
 /** The latest known time: the annotation of REST writes, or Kubernetes' managed fields except status updates. */
-function lastUpdatedAt(metadata: Readonly<ObjectMeta>, created: string): string {
+export function lastUpdatedAt(metadata: Readonly<ObjectMeta>): string {
+  const created = createdAt(metadata);
   const times = (metadata.managedFields ?? []).filter((entry) => !entry.subresource).map((entry) => entry.time);
   const known = [metadata.annotations?.[ANNOTATIONS.lastUpdatedAt], ...times, created];
   let newest = created;

@@ -197,9 +197,9 @@ export class DecisionEngine implements Decisions {
     this.#generation++;
   }
 
-  /** Names of the roles with a policy, sorted. */
-  rolesHolding(policy: string): readonly string[] {
-    return [...(this.#holders.get(policy) ?? [])].sort();
+  /** Names of the roles with a policy. */
+  rolesHolding(policy: string): Iterable<string> {
+    return this.#holders.get(policy) ?? [];
   }
 
   /** The stored policy; undefined if there is none. */

@@ -1,4 +1,4 @@
-import { WorkSlices } from '../../platform/work-slices.ts';
+import type { Parts } from '../../platform/long-work.ts';
 import { SUBJECT_TYPES, type Subject, type SubjectType } from '../../resources/role-assignment.ts';
 import type { Decision } from '../authorizer.ts';
 import type { GrantSet } from './grants/grant-set.ts';
@@ -20,34 +20,28 @@ export interface Simulation {
   readonly decisions: readonly Decision[];
 }
 
-/** Patterns compared before yielding to other requests: some milliseconds in the worst case. */
-export const PATTERNS_PER_SLICE = 2000;
-
 /** Searched patterns times questions: less than a second of CPU time in the worst case. */
 const MAX_SEARCHES = 200_000;
 
 /**
  * Decides for the given subjects, with the same code that enforces.
- * Yields to other requests in between.
  * @param unsaved spec of a policy that is not stored, evaluated together with the stored ones; undefined for none
  * @throws {ManagerError} invalid, if there are too many requests for the number of patterns
  */
-export async function simulate(
+export function* simulate(
   directory: Directory,
   subjects: readonly Subject[],
   unsaved: unknown,
   requests: readonly SimulatedRequest[],
-): Promise<Simulation> {
+): Parts<Simulation> {
   const roles = [...new Set(subjects.flatMap((subject) => rolesOfSubject(directory, subject)))].sort();
   const grants = directory.engine.simulatedGrants(roles, unsaved);
   requireBoundedWork(grants, requests.length);
-  const slices = new WorkSlices(PATTERNS_PER_SLICE);
-  // Reading the unsaved policy took about as long as a decision over it.
-  await slices.spend(grants.patternCount);
+  yield;
   const decisions: Decision[] = [];
   for (const { action, resource } of requests) {
     decisions.push(directory.engine.decideWith(grants, action, resource));
-    await slices.spend(1 + grants.patternCount);
+    yield;
   }
   return { subjects, roles, decisions };
 }

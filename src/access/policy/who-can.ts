@@ -1,8 +1,8 @@
-import { WorkSlices } from '../../platform/work-slices.ts';
+import type { Parts } from '../../platform/long-work.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import type { Decision, MatchedStatement } from '../authorizer.ts';
 import type { Directory } from '../directory.ts';
-import { asPrincipal, PATTERNS_PER_SLICE } from './simulate.ts';
+import { asPrincipal } from './simulate.ts';
 import type { Srn } from './srn.ts';
 
 /** A role of a subject that allows the action. */
@@ -49,16 +49,16 @@ export interface WhoCanRequest {
  * Roles that allow `action` on `resource`, and the subjects of role assignments that may perform it, each evaluated separately and with the
  * code that enforces. A person with several subjects (user, groups, domain) may have more permissions, or fewer because of a deny.
  */
-export async function whoCan(directory: Directory, request: WhoCanRequest): Promise<WhoCan> {
-  const slices = new WorkSlices(PATTERNS_PER_SLICE);
-  const decide = cachedDecisions(directory, request, slices);
+export function* whoCan(directory: Directory, request: WhoCanRequest): Parts<WhoCan> {
+  const decide = cachedDecisions(directory, request);
   const granted: Granted[] = [];
   let total = 0;
-  for (const subject of await directory.assignedSubjects(slices)) {
+  for (const subject of yield* directory.assignedSubjects()) {
+    yield;
     const principal = asPrincipal(directory, subject);
     const ends = directory.tokenExpiry(principal);
     if (!(ends > directory.now())) continue;
-    const decision = await decide(directory.existingRolesOf(principal));
+    const decision = decide(directory.existingRolesOf(principal));
     if (!decision.allowed) continue;
     total += 1;
     if (granted.length >= request.limit) continue;
@@ -70,7 +70,8 @@ export async function whoCan(directory: Directory, request: WhoCanRequest): Prom
   const roles: AllowingRole[] = [];
   let totalRoles = 0;
   for (const role of request.roleNames) {
-    const decision = await decide([role]);
+    yield;
+    const decision = decide([role]);
     const by = decision.matchedStatements[0];
     if (!decision.allowed || !by) continue;
     totalRoles += 1;
@@ -79,21 +80,18 @@ export async function whoCan(directory: Directory, request: WhoCanRequest): Prom
   return { granted, total, roles, totalRoles };
 }
 
-/** Many subjects have the same roles, so decisions are cached by set of roles. Yields to other requests in between. */
+/** Many subjects have the same roles, so decisions are cached by set of roles. */
 function cachedDecisions(
   { engine }: Directory,
   { action, resource }: WhoCanRequest,
-  slices: WorkSlices,
-): (roles: readonly string[]) => Promise<Decision> {
+): (roles: readonly string[]) => Decision {
   const decisions = new Map<string, Decision>();
-  return async (roles) => {
+  return (roles) => {
     const key = roles.join(' ');
     let decision = decisions.get(key);
-    await slices.spend(1 + roles.length);
     if (!decision) {
       const grants = engine.simulatedGrants(roles, undefined);
       decisions.set(key, (decision = engine.decideWith(grants, action, resource)));
-      await slices.spend(grants.patternCount);
     }
     return decision;
   };

@@ -1,4 +1,4 @@
-import { atOnce, type Parts } from '../../platform/parts.ts';
+import { atOnce, type Parts } from '../../platform/long-work.ts';
 import { SQL_LIMITS, type SqlLimits } from './limits.ts';
 import type { Steps } from './lexer.ts';
 import type { TableName } from '../../pinot/table-name.ts';

@@ -1,4 +1,4 @@
-import { atOnce, type Parts } from '../../platform/parts.ts';
+import { atOnce, type Parts } from '../../platform/long-work.ts';
 import type { SqlLimits } from './limits.ts';
 import { SqlRefusal } from './refusal.ts';
 

@@ -1,4 +1,4 @@
-import { atOnce, type Parts } from '../../platform/parts.ts';
+import { atOnce, type Parts } from '../../platform/long-work.ts';
 import { TIME_UNITS, TYPES, CONSTANTS, BARE_FUNCTIONS, KEYWORDS, MARKS } from './keywords.ts';
 import type { StringPrefix } from './lexer.ts';
 import { SqlRefusal } from './refusal.ts';

@@ -1,9 +1,11 @@
-import { WorkSlices } from '../../platform/work-slices.ts';
+import type { Parts } from '../../platform/long-work.ts';
+import { sorted } from '../../platform/sorted.ts';
 import type { Policy } from '../../resources/kinds.ts';
 import type { Subject, SubjectType } from '../../resources/role-assignment.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import type { Directory } from '../directory.ts';
-import { createdAt, policyView } from '../manager/views.ts';
+import { type ListPart, type ListRange, PartBuilder } from '../manager/list-part.ts';
+import { createdAt, lastUpdatedAt } from '../manager/views.ts';
 import { isPredefined } from '../policy/predefined.ts';
 import { assignmentUsageKey, roleUsageKey, statementUsageKey, tokenUsageKey } from './usage-keys.ts';
 import { dayOf, formatDay, type Day } from './usage-record.ts';
@@ -41,11 +43,23 @@ export interface ReviewPorts {
   readonly tokenNameOf: (nameOrAccessKey: string) => string;
   readonly accessKeyOf: (tokenName: string) => string | undefined;
   /** Whether the caller may read it. */
-  readonly mayRead: (kind: 'role' | 'policy' | 'assignment' | 'service-token', name: string) => boolean;
+  readonly mayRead: (kind: ReadKind, name: string) => boolean;
+  /** False where the caller may read none of the kind. */
+  readonly mayReadAny: (kind: ReadKind) => boolean;
+}
+
+type ReadKind = 'role' | 'policy' | 'assignment' | 'service-token';
+
+export interface AccessReview extends ListPart<Unused> {
+  /** Number of entries of the whole list. */
+  readonly total: number;
 }
 
 /** The ports of a gateway, without those of one request. */
-export function reviewPorts(store: ResourceStore, directory: Directory): Omit<ReviewPorts, 'usage' | 'mayRead'> {
+export function reviewPorts(
+  store: ResourceStore,
+  directory: Directory,
+): Omit<ReviewPorts, 'usage' | 'mayRead' | 'mayReadAny'> {
   return {
     store,
     tokenNameOf: (name) => directory.tokenNameOf(name) ?? name,
@@ -53,61 +67,77 @@ export function reviewPorts(store: ResourceStore, directory: Directory): Omit<Re
   };
 }
 
-export const ITEMS_PER_SLICE = 1000;
-
 /**
- * Roles, statements, assignments and service tokens that were not used in the last `unusedDays` days, of those that the caller may read.
- * Whatever is younger than `unusedDays` is omitted. While the record itself is younger, the list is empty. Predefined roles and policies are omitted.
+ * Roles, statements, assignments and service tokens that were not used in the last `unusedDays` days, of those that the caller may read, in the order of
+ * `reviewKey`. Whatever is younger than `unusedDays` is omitted. While the record itself is younger, the list is empty. Predefined roles and policies are omitted.
  */
-export async function accessReview(ports: ReviewPorts, unusedDays: number): Promise<Unused[]> {
-  const slices = new WorkSlices(ITEMS_PER_SLICE);
-  const latestUnusedSince = ports.usage.day - unusedDays;
-  const unused: Unused[] = [];
+export function* accessReview(ports: ReviewPorts, unusedDays: number, range: ListRange = {}): Parts<AccessReview> {
+  const { usage } = ports;
+  const latestUnusedSince = usage.day - unusedDays;
+  const part = new PartBuilder<Unused>(range);
+  const { after } = range;
+  let total = 0;
   for (const candidate of candidates(ports)) {
-    await slices.spend(1);
+    yield;
+    if (candidate === undefined) continue;
     const { key, existsSince, ...item } = candidate;
-    const lastUsed = ports.usage.lastUsed(key);
-    const unusedSince = Math.max(existsSince, lastUsed === undefined ? ports.usage.since : lastUsed + 1);
+    const lastUsed = usage.lastUsed(key);
+    const unusedSince = Math.max(existsSince, lastUsed === undefined ? usage.since : lastUsed + 1);
     if (unusedSince > latestUnusedSince) continue;
+    total++;
+    if (part.hasMore || (after !== undefined && reviewKey(item) <= after)) continue;
     const lastUsedAt = lastUsed === undefined ? null : formatDay(lastUsed);
-    unused.push(Object.assign(item, { lastUsedAt, unusedSince: formatDay(unusedSince) }));
+    part.add(Object.assign(item, { lastUsedAt, unusedSince: formatDay(unusedSince) }));
   }
-  return unused;
+  return { items: part.items, hasMore: part.hasMore, total };
+}
+
+/** Sort key of a review. */
+export function reviewKey(item: Omit<Unused, 'lastUsedAt' | 'unusedSince'>): string {
+  const { kind, role, policy, serviceToken, statementIndex = 0, subjectType, subject } = item;
+  const name = role ?? policy ?? serviceToken ?? '';
+  return [kind, name, String(statementIndex).padStart(5, '0'), subjectType ?? '', subject ?? ''].join(' ');
 }
 
 /** Keys of everything that exists, for the limit of the record. */
-export async function liveUsageKeys(ports: Omit<ReviewPorts, 'mayRead' | 'usage'>): Promise<ReadonlySet<string>> {
-  const slices = new WorkSlices(ITEMS_PER_SLICE);
+export function* liveUsageKeys(
+  ports: Omit<ReviewPorts, 'mayRead' | 'mayReadAny' | 'usage'>,
+): Parts<ReadonlySet<string>> {
   const keys = new Set<string>();
-  for (const { key } of candidates({ ...ports, mayRead: () => true }, true)) {
-    keys.add(key);
-    await slices.spend(1);
+  for (const candidate of candidates({ ...ports, mayRead: () => true, mayReadAny: () => true }, true)) {
+    if (candidate !== undefined) keys.add(candidate.key);
+    yield;
   }
   return keys;
 }
 
 type Candidate = Omit<Unused, 'lastUsedAt' | 'unusedSince'> & { readonly key: string; readonly existsSince: Day };
 
-function* candidates(ports: Omit<ReviewPorts, 'usage'>, predefined = false): Generator<Candidate, undefined, void> {
-  const { store, mayRead, accessKeyOf } = ports;
+/** In the order of `reviewKey`. Undefined for parts of the work that find none. */
+type Candidates = Generator<Candidate | undefined, undefined, undefined>;
+
+function* candidates(ports: Omit<ReviewPorts, 'usage'>, predefined = false): Candidates {
+  const { mayReadAny } = ports;
   const isReviewed = (name: string): boolean => predefined || !isPredefined(name);
+  if (mayReadAny('assignment')) yield* assignments(ports);
+  if (mayReadAny('role')) yield* roles(ports, isReviewed);
+  if (mayReadAny('service-token')) yield* serviceTokens(ports);
+  if (mayReadAny('policy')) yield* statements(ports, isReviewed);
+}
+
+function* roles({ store, mayRead }: Omit<ReviewPorts, 'usage'>, isReviewed: (name: string) => boolean): Candidates {
   for (const { metadata, spec } of store.list('Role')) {
+    yield;
     const { name: role } = metadata;
     if (!isReviewed(role) || !mayRead('role', role)) continue;
-    yield {
-      kind: 'role',
-      role,
-      ...described(spec),
-      key: roleUsageKey(role),
-      existsSince: dayOfText(createdAt(metadata)),
-    };
+    const key = roleUsageKey(role);
+    yield { kind: 'role', role, ...described(spec), key, existsSince: dayOfText(createdAt(metadata)) };
   }
-  for (const policy of store.list('Policy')) {
-    const { name } = policy.metadata;
-    if (isReviewed(name) && mayRead('policy', name)) yield* statementsOf(policy);
-  }
-  yield* assignments(ports);
+}
+
+function* serviceTokens({ store, mayRead, accessKeyOf }: Omit<ReviewPorts, 'usage'>): Candidates {
   for (const { metadata, spec } of store.list('ServiceToken')) {
+    yield;
     const { name } = metadata;
     if (!mayRead('service-token', name)) continue;
     yield {
@@ -122,35 +152,42 @@ function* candidates(ports: Omit<ReviewPorts, 'usage'>, predefined = false): Gen
   }
 }
 
-function* statementsOf(policy: Policy): Generator<Candidate, undefined, void> {
-  const { name } = policy.metadata;
+function* statements(
+  { store, mayRead }: Omit<ReviewPorts, 'usage'>,
+  isReviewed: (name: string) => boolean,
+): Candidates {
+  for (const policy of store.list('Policy')) {
+    yield;
+    const { name } = policy.metadata;
+    if (isReviewed(name) && mayRead('policy', name)) yield* statementsOf(policy);
+  }
+}
+
+function* statementsOf({ metadata, spec }: Policy): Candidates {
+  const { name } = metadata;
   // A changed statement gets a new key. It has no time of change, so that of its policy is used.
-  const existsSince = dayOfText(policyView(policy).lastUpdatedAt);
-  for (const [statementIndex, statement] of policy.spec.statements.entries()) {
+  const existsSince = dayOfText(lastUpdatedAt(metadata));
+  for (const [statementIndex, statement] of spec.statements.entries()) {
     const key = statementUsageKey(name, statement);
     yield { kind: 'statement', policy: name, statementIndex, ...described(statement), key, existsSince };
   }
 }
 
-function* assignments({
-  store,
-  mayRead,
-  tokenNameOf,
-  accessKeyOf,
-}: Omit<ReviewPorts, 'usage'>): Generator<Candidate, undefined, void> {
-  const seen = new Set<string>();
+function* assignments({ store, mayRead, tokenNameOf, accessKeyOf }: Omit<ReviewPorts, 'usage'>): Candidates {
+  const found = new Map<string, Candidate>();
   const canonical = ({ type, name }: Subject) => ({ type, name: type === 'service-token' ? tokenNameOf(name) : name });
   for (const { metadata, spec } of store.list('RoleAssignment')) {
+    yield;
     if (!mayRead('assignment', spec.role)) continue;
     const existsSince = dayOfText(createdAt(metadata));
     for (const { type, name } of spec.subjects.map(canonical)) {
       const key = assignmentUsageKey(spec.role, { type, name });
-      if (seen.has(key)) continue;
-      seen.add(key);
+      if (found.has(key)) continue;
       const subject = type === 'service-token' ? (accessKeyOf(name) ?? name) : name;
-      yield { kind: 'assignment', role: spec.role, subject, subjectType: type, key, existsSince };
+      found.set(key, { kind: 'assignment', role: spec.role, subject, subjectType: type, key, existsSince });
     }
   }
+  for (const candidate of yield* sorted(found.values(), reviewKey)) yield candidate;
 }
 
 function described({ description }: { readonly description?: string }): { description?: string } {

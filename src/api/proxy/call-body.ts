@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { EngineCall } from '../../pinot/call-actions.ts';
-import { inTurns, type Turn } from '../../platform/parts.ts';
+import { inTurns, type Turn } from '../../platform/long-work.ts';
 import { parsingStrictJson, StrictJsonError, type StrictJsonLimits } from '../../platform/strict-json.ts';
 import { HttpError } from '../server/errors.ts';
 import { withBodyOf } from '../server/request/read-body.ts';
@@ -41,7 +41,7 @@ export async function judgedBody(
   if (media === 'multipart/form-data') return { kind: 'unread' };
   return withBodyOf(request, limits.maxBytes, async (bytes): Promise<JudgedBody> => {
     const isOpen = (): boolean => !request.raw.socket.destroyed;
-    const turn = request.server.longWork.turnsOf(request.principal.srn, bytes.length, isOpen);
+    const turn = request.server.work.bodyTurns(request.principal.srn, bytes.length, isOpen);
     await turn();
     const body = bytes.length === 0 ? undefined : await strictJson(bytes, limits, turn);
     if (call.body === 'cluster') return { kind: 'cluster', bytes, parts: textsOfTables(body) };

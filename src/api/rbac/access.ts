@@ -8,6 +8,7 @@ import { requireDocument } from '../../access/manager/policies.ts';
 import { reference } from '../../access/manager/views.ts';
 import { subjectTypeOf, type SimulatedRequest } from '../../access/policy/simulate.ts';
 import { clusterResource, parseSrn, srnText } from '../../access/policy/srn.ts';
+import type { Parts } from '../../platform/long-work.ts';
 import type { PolicySpec, Statement } from '../../resources/policy.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import { requireAllowed } from '../server/context.ts';
@@ -18,6 +19,7 @@ import {
   WhoAmI,
   type MatchedStatement as Matched,
 } from './schemas/access.ts';
+import { inTurn } from './lists.ts';
 import { answers } from './support.ts';
 
 interface Question {
@@ -62,9 +64,9 @@ export function accessRoutes(app: FastifyInstance, manager: RbacManager): void {
         response: answers(SimulateAccessResponse, 400),
       },
     },
-    async (request): Promise<SimulateAccessResponse> => {
+    async (request, reply): Promise<SimulateAccessResponse> => {
       requireAllowed(request, 'SimulateAccess', clusterResource);
-      return simulateAccess(manager, request.body);
+      return inTurn(request, reply, simulateAccess(manager, request.body));
     },
   );
 }
@@ -79,11 +81,11 @@ interface Remaining {
   characters: number;
 }
 
-async function simulateAccess(manager: RbacManager, body: SimulateAccessRequest): Promise<SimulateAccessResponse> {
+function* simulateAccess(manager: RbacManager, body: SimulateAccessRequest): Parts<SimulateAccessResponse> {
   const unsaved =
     body.policyDocumentJson === undefined && body.policyDocument === undefined ? undefined : requireDocument(body);
   const questions = questionsOf(body);
-  const simulation = await manager.simulate(subjectsOf(body), unsaved, questions.map(parseQuestion));
+  const simulation = yield* manager.simulate(subjectsOf(body), unsaved, questions.map(parseQuestion));
   const { subjects, roles, decisions } = simulation;
   const remaining: Remaining = { statements: MAX_LISTED_STATEMENTS, characters: MAX_LISTED_CHARACTERS };
   const answered = decisions.map((decision) => answerView(manager, decision, unsaved, remaining));

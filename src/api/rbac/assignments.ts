@@ -1,5 +1,5 @@
 /// <reference types="@fastify/swagger" />
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import { roleSortKey, sortKey } from '../../access/manager/assignment-list.ts';
 import type { RbacManager } from '../../access/manager/manager.ts';
@@ -20,7 +20,8 @@ import {
 } from './schemas/assignments.ts';
 import { RoleParams } from './schemas/roles.ts';
 import { ListQuery } from './schemas/shared.ts';
-import { answers, listOf, nameFromPath, page, write } from './support.ts';
+import { findPage, inTurn, jsonArray, sendJson, sendList } from './lists.ts';
+import { answers, listOf, nameFromPath, write } from './support.ts';
 
 interface ByRole {
   Params: { roleSrn: string };
@@ -36,6 +37,17 @@ export function assignmentRoutes(app: FastifyInstance, manager: RbacManager): vo
     const { subject, subjectType: type } = view;
     const name = type === 'service-token' ? serviceTokens.objectName(subject) : subject;
     return manager.withLastUse(view, assignmentUsageKey(role, { type, name }));
+  };
+  const sendOfRole = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    role: string,
+    { items, version }: { readonly items: readonly AssignmentView[]; readonly version: string },
+  ) => {
+    // No 304: `status` changes by the time.
+    void reply.header('etag', `"${version}"`);
+    const view = (assignment: AssignmentView) => withLastUse(role, assignment);
+    return sendJson(request, reply, jsonArray(items, { view, schema: Assignment }));
   };
   type Assign = ByRole & { Body: Static<typeof AssignmentRequest> };
   const schema = { params: RoleParams, response: answers(Assignment, 400, 404, 409, 412) };
@@ -97,9 +109,8 @@ export function assignmentRoutes(app: FastifyInstance, manager: RbacManager): vo
     async (request, reply) => {
       const name = nameOf(request);
       requireAllowed(request, 'GetAssignment', roleResource(name));
-      // No 304: `status` changes by the time.
-      void reply.header('etag', `"${list.version(name)}"`);
-      return page(request, reply, list.ofRole(name), sortKey).map((view) => withLastUse(name, view));
+      const found = await findPage(request, reply, { find: (range) => list.ofRole(name, range), keyOf: sortKey });
+      return sendOfRole(request, reply, name, found);
     },
   );
 
@@ -125,8 +136,7 @@ export function assignmentRoutes(app: FastifyInstance, manager: RbacManager): vo
       requireAllowed(request, 'GetAssignment', resource);
       requireAllowed(request, 'DeleteAssignment', resource);
       await write(request, 'CreateAssignment', resource, () => set.replace(request.principal, name, subjects, ifMatch));
-      void reply.header('etag', `"${list.version(name)}"`);
-      return list.ofRole(name).map((view) => withLastUse(name, view));
+      return sendOfRole(request, reply, name, await inTurn(request, reply, list.ofRole(name)));
     },
   );
 
@@ -139,11 +149,16 @@ export function assignmentRoutes(app: FastifyInstance, manager: RbacManager): vo
         response: answers(listOf(AssignmentOfRole), 400),
       },
     },
-    async (request, reply) => {
+    (request, reply) => {
       const readable = (role: string): boolean =>
         request.server.authorizer.isAllowed(request.principal, 'GetAssignment', roleResource(role));
-      const all = await list.ofRoles(readable);
-      return page(request, reply, all, roleSortKey).map((view) => withLastUse(view.role, view));
+      const mayReadAny = manager.directory.grantsOf(request.principal).mayAllow('GetAssignment', 'role');
+      return sendList(request, reply, {
+        find: (range) => list.ofRoles(mayReadAny ? readable : undefined, range),
+        keyOf: roleSortKey,
+        view: (assignment) => withLastUse(assignment.role, assignment),
+        schema: AssignmentOfRole,
+      });
     },
   );
 }

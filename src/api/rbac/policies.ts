@@ -1,15 +1,17 @@
 /// <reference types="@fastify/swagger" />
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
+import { nameOf as nameOfObject } from '../../access/manager/list-part.ts';
 import type { RbacManager } from '../../access/manager/manager.ts';
-import type { PolicyView } from '../../access/manager/views.ts';
+import { policySummary, type PolicyView, roleView } from '../../access/manager/views.ts';
 import { policyResource } from '../../access/policy/srn.ts';
 import { requireAllowed } from '../server/context.ts';
 import { HONOURS_IF_MATCH, ifMatchOf, sendTagged } from './conditional.ts';
 import { CreatePolicyRequest, Policy, PolicyParams, PolicySummary, UpdatePolicyRequest } from './schemas/policies.ts';
 import { Role } from './schemas/roles.ts';
 import { ListQuery } from './schemas/shared.ts';
-import { answers, Empty, listOf, nameFromPath, page, POLICY_BODY_BYTES, requireSameSrn, write } from './support.ts';
+import { sendList } from './lists.ts';
+import { answers, Empty, listOf, nameFromPath, POLICY_BODY_BYTES, requireSameSrn, write } from './support.ts';
 
 interface ByPolicy {
   Params: { policySrn: string };
@@ -34,7 +36,13 @@ export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
         response: answers(listOf(PolicySummary), 400),
       },
     },
-    async (request, reply) => page(request, reply, policies.list(request.principal), ({ name }) => name),
+    (request, reply) =>
+      sendList(request, reply, {
+        find: (range) => policies.list(request.principal, range),
+        keyOf: nameOfObject,
+        view: policySummary,
+        schema: PolicySummary,
+      }),
   );
 
   app.post<{ Body: Static<typeof CreatePolicyRequest> }>(
@@ -84,7 +92,12 @@ export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
     async (request, reply) => {
       const name = nameOf(request);
       requireAllowed(request, 'GetPolicy', policyResource(name));
-      return page(request, reply, policies.roles(request.principal, name), (role) => role.name);
+      return sendList(request, reply, {
+        find: (range) => policies.roles(request.principal, name, range),
+        keyOf: nameOfObject,
+        view: roleView,
+        schema: Role,
+      });
     },
   );
 

@@ -1,7 +1,9 @@
 /// <reference types="@fastify/swagger" />
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
+import { nameOf as nameOfObject } from '../../access/manager/list-part.ts';
 import type { RbacManager } from '../../access/manager/manager.ts';
+import { policySummary, roleView } from '../../access/manager/views.ts';
 import { roleUsageKey } from '../../access/usage/usage-keys.ts';
 import { roleResource } from '../../access/policy/srn.ts';
 import { requireAllowed } from '../server/context.ts';
@@ -9,7 +11,8 @@ import { HONOURS_IF_MATCH, ifMatchOf, sendTagged } from './conditional.ts';
 import { PolicySummary } from './schemas/policies.ts';
 import { AttachPolicyRequest, CreateRoleRequest, Role, RoleParams, UpdateRoleRequest } from './schemas/roles.ts';
 import { ListQuery } from './schemas/shared.ts';
-import { answers, Empty, listOf, nameFrom, nameFromPath, page, requireSameSrn, write } from './support.ts';
+import { sendList } from './lists.ts';
+import { answers, Empty, listOf, nameFrom, nameFromPath, requireSameSrn, write } from './support.ts';
 
 interface ByRole {
   Params: { roleSrn: string };
@@ -48,10 +51,13 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
         response: answers(listOf(Role), 400),
       },
     },
-    async (request, reply) =>
-      page(request, reply, roles.list(request.principal), ({ name }) => name).map((role) =>
-        manager.withLastUse(role, roleUsageKey(role.name)),
-      ),
+    (request, reply) =>
+      sendList(request, reply, {
+        find: (range) => roles.list(request.principal, range),
+        keyOf: nameOfObject,
+        view: (role) => manager.withLastUse(roleView(role), roleUsageKey(role.metadata.name)),
+        schema: Role,
+      }),
   );
 
   app.get<ByRole>(
@@ -159,7 +165,12 @@ function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
     async (request, reply) => {
       const name = nameOf(request);
       requireAllowed(request, 'GetRole', roleResource(name));
-      return page(request, reply, roles.policies(request.principal, name), (policy) => policy.name);
+      return sendList(request, reply, {
+        find: (range) => roles.policies(request.principal, name, range),
+        keyOf: nameOfObject,
+        view: policySummary,
+        schema: PolicySummary,
+      });
     },
   );
 }

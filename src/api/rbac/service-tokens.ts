@@ -1,6 +1,7 @@
 /// <reference types="@fastify/swagger" />
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
+import { nameOf as nameOfObject } from '../../access/manager/list-part.ts';
 import type { RbacManager } from '../../access/manager/manager.ts';
 import type { TokenView } from '../../access/manager/views.ts';
 import { tokenUsageKey } from '../../access/usage/usage-keys.ts';
@@ -9,7 +10,8 @@ import { requireAllowed } from '../server/context.ts';
 import { HONOURS_IF_MATCH, ifMatchOf, sendTagged } from './conditional.ts';
 import { CreateServiceTokenRequest, IssuedServiceToken, ServiceToken, TokenParams } from './schemas/service-tokens.ts';
 import { ListQuery } from './schemas/shared.ts';
-import { answers, Empty, listOf, nameFrom, nameFromPath, page, write } from './support.ts';
+import { sendList } from './lists.ts';
+import { answers, Empty, listOf, nameFrom, nameFromPath, write } from './support.ts';
 
 interface ByToken {
   Params: { tokenSrn: string };
@@ -56,8 +58,13 @@ export function serviceTokenRoutes(app: FastifyInstance, manager: RbacManager): 
         response: answers(listOf(ServiceToken), 400),
       },
     },
-    async (request, reply) =>
-      page(request, reply, serviceTokens.list(request.principal), ({ srn }) => srn).map(withLastUse),
+    (request, reply) =>
+      sendList(request, reply, {
+        find: (range) => serviceTokens.list(request.principal, range),
+        keyOf: nameOfObject,
+        view: (token) => withLastUse(serviceTokens.view(token)),
+        schema: ServiceToken,
+      }),
   );
 
   app.get<ByToken>(

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { Type, type TSchema } from 'typebox';
 import type { Srn, SrnKind } from '../../access/policy/srn.ts';
 import { parseSrnOf, srnText } from '../../access/policy/srn.ts';
@@ -10,7 +10,6 @@ import { requireAllowed } from '../server/context.ts';
 import { ErrorBody, HttpError } from '../server/errors.ts';
 import type { AssignmentRequest } from './schemas/assignments.ts';
 import type { AttachPolicyRequest } from './schemas/roles.ts';
-import type { ListQuery } from './schemas/shared.ts';
 
 /** The documented responses of a route: 200, 401, 403 and the given errors. */
 export function answers<T extends TSchema>(ok: T, ...errors: (400 | 404 | 409 | 412)[]) {
@@ -106,45 +105,6 @@ function aboutOf({ levels }: Srn, body: unknown): About {
     ...(policy?.ok === true ? { policy: policy.value } : {}),
     ...(subject === undefined || subjectType === undefined ? {} : { subject: { type: subjectType, name: subject } }),
   };
-}
-
-/**
- * One page of a list. The continue token holds the key of the last entry, so that concurrent inserts and deletes neither repeat nor skip entries.
- * @param items in ascending order of their keys
- */
-export function page<T>(
-  request: FastifyRequest<{ Querystring: ListQuery }>,
-  reply: FastifyReply,
-  items: readonly T[],
-  keyOf: (item: T) => string,
-): T[] {
-  const { limit, continue: token } = request.query;
-  const after = token === undefined ? undefined : decodeContinue(token);
-  const rest = after === undefined ? items : items.filter((item) => keyOf(item) > after);
-  const part = rest.slice(0, limit ?? rest.length);
-  const last = part.at(-1);
-  if (last !== undefined && part.length < rest.length) {
-    const path = request.url.split('?', 1)[0] ?? '';
-    const query = new URLSearchParams();
-    for (const [name, value] of Object.entries(request.query)) query.set(name, String(value));
-    query.set('limit', String(limit));
-    query.set('continue', encodeContinue(keyOf(last)));
-    void reply.header('link', `<${path}?${query.toString()}>; rel="next"`);
-  }
-  return part;
-}
-
-function encodeContinue(key: string): string {
-  return Buffer.from(`after:${key}`).toString('base64url');
-}
-
-function decodeContinue(token: string): string {
-  const text = Buffer.from(token, 'base64url').toString('utf8');
-  if (text.startsWith('after:')) return text.slice('after:'.length);
-  throw new HttpError(
-    400,
-    '`continue` in the query string is invalid: take it from the `Link` header of the previous response',
-  );
 }
 
 /** Maximum bytes of a body with a policy document. Larger ones would block the event loop for more than 50 ms. */

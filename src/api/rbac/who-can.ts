@@ -3,13 +3,16 @@ import type { FastifyInstance } from 'fastify';
 import { Type, type Static } from 'typebox';
 import { actionProblem } from '../../access/policy/actions.ts';
 import type { MatchedStatement } from '../../access/authorizer.ts';
+import { nameOf } from '../../access/manager/list-part.ts';
 import type { RbacManager } from '../../access/manager/manager.ts';
 import { clusterResource, parseSrn, roleResource, serviceTokenResource, type Srn } from '../../access/policy/srn.ts';
-import { whoCan } from '../../access/policy/who-can.ts';
+import { type Granted, whoCan, type WhoCan } from '../../access/policy/who-can.ts';
 import { ANY_ACTION } from '../../pinot/action-names.ts';
+import type { Parts } from '../../platform/long-work.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import { requireAllowed } from '../server/context.ts';
 import { HttpError } from '../server/errors.ts';
+import { inTurn, jsonArray, sendJson } from './lists.ts';
 import { answers } from './support.ts';
 
 const MAX_SUBJECTS = 10_000;
@@ -45,38 +48,38 @@ const deciding = {
   policy: Type.String({ description: 'Name of the policy with the statement that allows it.' }),
   statementIndex: Type.Integer({ description: "Position of that statement in the policy's statements, from 0." }),
 };
+const GrantedSubject = Type.Object({
+  subject: Type.String({ description: 'As in assignments; the access key of a service token.' }),
+  subjectType: Type.String(),
+  description: Type.Optional(
+    Type.String({ description: 'Description of the service token, where the caller may read it.' }),
+  ),
+  ...deciding,
+  expiresAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+    description:
+      'Expiry time of the assignment, or of the service token if that is earlier, ISO 8601 with offset; null if neither expires.',
+  }),
+});
+type GrantedSubject = Static<typeof GrantedSubject>;
+const Deciding = Type.Object(deciding);
+
 const WhoCanAnswer = Type.Object(
   {
     total: Type.Integer({ description: 'Exact number of subjects.' }),
-    subjects: Type.Array(
-      Type.Object({
-        subject: Type.String({ description: 'As in assignments; the access key of a service token.' }),
-        subjectType: Type.String(),
-        description: Type.Optional(
-          Type.String({ description: 'Description of the service token, where the caller may read it.' }),
-        ),
-        ...deciding,
-        expiresAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-          description:
-            'Expiry time of the assignment, or of the service token if that is earlier, ISO 8601 with offset; null if neither expires.',
-        }),
-      }),
-      {
-        description:
-          'One entry for each subject and each role whose assignments the caller may read. At most `limit` subjects, and the first 100 allowing statements of each.',
-      },
-    ),
+    subjects: Type.Array(GrantedSubject, {
+      description:
+        'One entry for each subject and each role whose assignments the caller may read. At most `limit` subjects, and the first 100 allowing statements of each.',
+    }),
     totalRoles: Type.Integer({
       description: 'Exact number of roles that allow it, of those that the caller may read.',
     }),
-    roles: Type.Array(Type.Object(deciding), {
+    roles: Type.Array(Deciding, {
       description:
         'The roles that allow it, assigned or not, of those that the caller may read; by name, at most `limit`. A deny in another role of a subject can still forbid it.',
     }),
   },
   { $id: 'WhoCan' },
 );
-type WhoCanAnswer = Static<typeof WhoCanAnswer>;
 
 /** `GET /who-can`: the reverse of simulate-access. */
 export function whoCanRoutes(app: FastifyInstance, manager: RbacManager): void {
@@ -91,31 +94,49 @@ export function whoCanRoutes(app: FastifyInstance, manager: RbacManager): void {
         response: answers(WhoCanAnswer, 400),
       },
     },
-    async (request): Promise<WhoCanAnswer> => {
+    async (request, reply) => {
       requireAllowed(request, 'SimulateAccess', clusterResource);
       const { action, resource, limit = DEFAULT_SUBJECTS } = request.query;
       const parsed = parseSrn(resource);
       if (!parsed.ok) throw new HttpError(400, `\`resource\` in the query string: ${parsed.message}`);
       const problem = action === ANY_ACTION ? undefined : actionProblem(action);
       if (problem !== undefined) throw new HttpError(400, `\`action\` in the query string: ${problem}`);
-      const may = (verb: string, on: Srn): boolean => request.server.authorizer.isAllowed(request.principal, verb, on);
-      const roleNames = manager.roles.list(request.principal).map(({ name }) => name);
-      const found = await whoCan(manager.directory, { action, resource: parsed.value, limit, roleNames });
-      return {
-        total: found.total,
-        subjects: found.granted.flatMap(({ subject, roles }) => {
-          const view = subjectView(manager, subject, may);
-          const readable = roles.filter(({ role }) => may('GetAssignment', roleResource(role)));
-          return readable.map(({ by, expiry }) => {
-            const expiresAt = expiry === Infinity ? null : new Date(expiry).toISOString();
-            return Object.assign({ expiresAt }, view, decidingView(by));
-          });
-        }),
-        totalRoles: found.totalRoles,
-        roles: found.roles.map(({ by }) => decidingView(by)),
-      };
+      const { principal } = request;
+      const may = (verb: string, on: Srn): boolean => request.server.authorizer.isAllowed(principal, verb, on);
+      function* find(asked: Srn): Parts<WhoCan> {
+        const { items } = yield* manager.roles.list(principal);
+        return yield* whoCan(manager.directory, { action, resource: asked, limit, roleNames: items.map(nameOf) });
+      }
+      const found = await inTurn(request, reply, find(parsed.value));
+      return sendJson(
+        request,
+        reply,
+        responseOf(found, (granted) => grantedViews(manager, granted, may)),
+      );
     },
   );
+}
+
+function* responseOf(found: WhoCan, views: (granted: Granted) => readonly GrantedSubject[]): Iterable<string> {
+  yield `{"total":${found.total},"subjects":`;
+  const subjects = found.granted.values().flatMap(views);
+  yield* jsonArray(subjects, { view: (entry) => entry, schema: GrantedSubject });
+  yield `,"totalRoles":${found.totalRoles},"roles":`;
+  yield* jsonArray(found.roles, { view: ({ by }) => decidingView(by), schema: Deciding });
+  yield '}';
+}
+
+function grantedViews(
+  manager: RbacManager,
+  { subject, roles }: Granted,
+  may: (action: string, resource: Srn) => boolean,
+): GrantedSubject[] {
+  const view = subjectView(manager, subject, may);
+  const readable = roles.filter(({ role }) => may('GetAssignment', roleResource(role)));
+  return readable.map(({ by, expiry }) => {
+    const expiresAt = expiry === Infinity ? null : new Date(expiry).toISOString();
+    return Object.assign({ expiresAt }, view, decidingView(by));
+  });
 }
 
 function decidingView({ role, policy, statementIndex }: MatchedStatement) {
@@ -127,7 +148,7 @@ function subjectView(
   { directory }: RbacManager,
   { type, name }: Subject,
   may: (action: string, resource: Srn) => boolean,
-): Pick<WhoCanAnswer['subjects'][number], 'subject' | 'subjectType' | 'description'> {
+): Pick<GrantedSubject, 'subject' | 'subjectType' | 'description'> {
   if (type !== 'service-token') return { subject: name, subjectType: type };
   const token = directory.tokenByName(directory.tokenNameOf(name) ?? name);
   const description = token?.token.spec.description;

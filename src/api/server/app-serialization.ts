@@ -16,3 +16,8 @@ export const serializerCompiler: FastifySerializerCompiler<unknown> = (route) =>
   if (serialize === undefined) known.set(text, (serialize = compile({ ...route, httpStatus: route.httpStatus ?? '' })));
   return serialize;
 };
+
+/** The same for a part of a response, such as one entry of a list. */
+export function serializerOf(schema: unknown): (value: unknown) => string {
+  return serializerCompiler({ schema, method: 'GET', url: '', httpStatus: '200' });
+}

@@ -22,7 +22,7 @@ import { validatorCompiler } from './app-validation.ts';
 import { Authentication, registerAuthentication } from './authentication.ts';
 import { AuditLog } from './logs/audit.ts';
 import { type Trust, trustOf } from './request/client-address.ts';
-import type { Audit } from './context.ts';
+import type { Audit, RequestContext } from './context.ts';
 import { trackConnections } from './cut-connection.ts';
 import { DataPlane } from '../queries/data-plane/data-plane.ts';
 import type { DataPlaneParts } from '../queries/data-plane/parts.ts';
@@ -32,7 +32,7 @@ import { registerDocs } from '../docs/index.ts';
 import { type JsonLimits, registerJsonBodies } from './request/json-bodies.ts';
 import { refuseUnknownParameters } from './request/known-parameters.ts';
 import { registerCompression } from './compression.ts';
-import { LongWork } from './bounds/long-work.ts';
+import { RequestWork } from './admission/work.ts';
 import { registerLimits, type Limits } from './admission/callers.ts';
 import { reserveOwnPaths, methodGuard } from './request/methods.ts';
 import { registerOpenApi } from '../docs/openapi.ts';
@@ -71,6 +71,8 @@ export interface AppParts {
   readonly dataPlane?: DataPlaneParts | undefined;
   /** Limits per caller; none where absent. */
   readonly callerLimits?: Limits;
+  /** When long work of requests begins. */
+  readonly work?: RequestWork;
   /** Addresses of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted; none where absent. */
   readonly trustProxy?: boolean | string | readonly string[];
   /** Key and certificate for TLS, PEM; plain HTTP where absent. */
@@ -127,11 +129,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const headers = await securityHeaders(parts.https !== undefined);
   const record = accessLog(parts.logger, clock, parts.observe);
   registerAccessLog(app, record, headers, { clock, tracing: parts.tracing });
-  const audit = parts.audit ?? auditToLog(app, parts.logger);
-  const server = { authorizer: parts.authorizer, audit, longWork: new LongWork({ clock }) };
-  app.decorate('authorizer', server.authorizer);
-  app.decorate('audit', server.audit);
-  app.decorate('longWork', server.longWork);
+  const server = decorate(app, parts);
   app.decorate('memory', parts.dataPlane?.memory ?? memoryQueue());
   const authentication = authenticationOf(app, parts, clock);
   registerAuthentication(app, authentication);
@@ -283,6 +281,15 @@ function registerAccessLog(
     });
     done();
   });
+}
+
+/** Adds what the handlers of both planes use. */
+function decorate(app: FastifyInstance, { authorizer, logger, audit, work }: AppParts): RequestContext['server'] {
+  const server = { authorizer, audit: audit ?? auditToLog(app, logger), work: work ?? new RequestWork() };
+  app.decorate('authorizer', server.authorizer);
+  app.decorate('audit', server.audit);
+  app.decorate('work', server.work);
+  return server;
 }
 
 /** Audit records in the log only. */

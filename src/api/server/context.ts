@@ -5,8 +5,8 @@ import type { Principal } from '../../access/principal.ts';
 import { formatSrn, type Srn } from '../../access/policy/srn.ts';
 import type { Trail } from '../../platform/trail.ts';
 import type { FairQueue } from '../../platform/fair-queue.ts';
-import type { LongWork } from './bounds/long-work.ts';
 import { redactedStart } from '../../platform/credentials-in-text.ts';
+import type { RequestWork } from './admission/work.ts';
 import { HttpError } from './errors.ts';
 import type { AuditLog } from './logs/audit.ts';
 import { addRequired, dropWrite } from './pending-writes.ts';
@@ -29,7 +29,7 @@ export interface RequestContext {
   principal: Principal;
   /** `url` is the route pattern. */
   readonly routeOptions: { readonly url?: string | undefined };
-  readonly server: { readonly authorizer: Authorizer; readonly audit: Audit; readonly longWork: LongWork };
+  readonly server: { readonly authorizer: Authorizer; readonly audit: Audit; readonly work: RequestWork };
   /**
    * Calls back once when the response has closed, complete or not, with its status; undefined if none was sent.
    * @returns false where it has closed already; `call` is not called then
@@ -56,7 +56,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     authorizer: Authorizer;
     audit: Audit;
-    longWork: LongWork;
+    work: RequestWork;
     /** For bodies. */
     memory: FairQueue;
   }

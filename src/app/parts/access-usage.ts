@@ -3,6 +3,7 @@ import type { Deployment } from '../../access/policy/srn.ts';
 import { liveUsageKeys, reviewPorts } from '../../access/usage/access-review.ts';
 import { UsageTracker } from '../../access/usage/usage-tracker.ts';
 import { systemClock } from '../../platform/clock.ts';
+import { longWork } from '../../platform/long-work.ts';
 import { Deadline } from '../../platform/deadline.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import type { SharedDocument } from '../../store/shared-document.ts';
@@ -28,7 +29,7 @@ export function openDirectory(
     document: usageDocument,
     clock: systemClock,
     log,
-    liveKeys: () => liveUsageKeys(reviewPorts(store, directory)),
+    liveKeys: () => longWork.run('access usage', liveUsageKeys(reviewPorts(store, directory))),
   });
   const directory: Directory = new Directory(store, deployment, { usage });
   closers.defer('directory', () => directory.close());

@@ -11,6 +11,7 @@ import type { Engine, KnownTables } from '../../pinot/types.ts';
 import { type AppLimits, buildApp, type RegisterRoutes } from '../../api/server/app.ts';
 import { LimitMetrics } from '../../api/server/admission/limit-metrics.ts';
 import { memoryQueue } from '../../api/server/admission/memory.ts';
+import { RequestWork } from '../../api/server/admission/work.ts';
 import { clusterHealthRoutes } from '../../api/health/index.ts';
 import { runbooks } from '../../api/health/runbooks.ts';
 import { engineProxy } from '../../api/proxy/index.ts';
@@ -74,7 +75,8 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
     limitMetrics,
   );
   const callerLimits = limitsOf(settings, directory, limitMetrics);
-  limitMetrics.watch(memory, ...callerLimits.queues);
+  const work = new RequestWork({ observer: limitMetrics });
+  limitMetrics.watch(memory, ...callerLimits.queues, ...work.queues);
   const plugins: RegisterRoutes[] = [
     (app) =>
       rbacManager(app, { manager: new RbacManager({ store, directory, clock: systemClock, tables: engine, usage }) }),
@@ -107,6 +109,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
     limitMetrics,
     onRejected: countRejects(registry),
     callerLimits,
+    work,
     trustProxy: settings['trust-proxy'].length > 0 ? settings['trust-proxy'] : false,
     https: await readCertificate(settings),
   });

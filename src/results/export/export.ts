@@ -1,5 +1,5 @@
 import type { LruCache } from '../../platform/lru.ts';
-import { WorkSlices } from '../../platform/work-slices.ts';
+import { longWork } from '../../platform/long-work.ts';
 import { type IndexedReader, streamRows } from '../checksums.ts';
 import { QueryError } from '../errors.ts';
 import { type PageRequest, rowRange, rowsOf } from '../page.ts';
@@ -180,10 +180,10 @@ function rowStartBefore(checkpoints: Float64Array, byte: number): number {
 
 /** Lets other requests run between two pieces, because converting a piece takes milliseconds. */
 async function* inTurns<T>(pieces: AsyncIterable<T>): AsyncIterable<T> {
-  const slices = new WorkSlices(1);
+  const turn = longWork.streamTurns();
   for await (const piece of pieces) {
     yield piece;
-    await slices.spend(1);
+    await turn();
   }
 }
 

@@ -3,6 +3,7 @@ import type { RbacManager } from '../../../src/access/manager/manager.ts';
 import type { Principal } from '../../../src/access/principal.ts';
 import type { Subject } from '../../../src/resources/role-assignment.ts';
 import type { ResourceStore } from '../../../src/store/resource-store.ts';
+import { atOnce } from '../../../src/platform/long-work.ts';
 
 export const ADMINISTRATOR: Principal = {
   kind: 'user',
@@ -36,8 +37,9 @@ const GROUP: Subject = { type: 'group', name: 'analysts' };
 
 /** The token of an item: its description has the item's name, because its own name is random. */
 function tokenOf(manager: RbacManager, item: string): Subject {
-  const token = manager.serviceTokens.list(ADMINISTRATOR).find(({ description }) => description === item);
-  return { type: 'service-token', name: token?.accessKey ?? '' };
+  const { items } = atOnce(manager.serviceTokens.list(ADMINISTRATOR));
+  const token = items.find(({ spec }) => spec.description === item);
+  return { type: 'service-token', name: token?.metadata.name ?? '' };
 }
 
 const A = ADMINISTRATOR;

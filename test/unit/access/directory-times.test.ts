@@ -4,7 +4,7 @@ import { tableResource } from '../../../src/access/policy/srn.ts';
 import type { Principal } from '../../../src/access/principal.ts';
 import { SubjectIndex } from '../../../src/access/subjects.ts';
 import { tableNameOf } from '../../../src/pinot/table-name.ts';
-import { WorkSlices } from '../../../src/platform/work-slices.ts';
+import { atOnce } from '../../../src/platform/long-work.ts';
 import type { Subject } from '../../../src/resources/role-assignment.ts';
 import { policy, role, roleAssignment, serviceToken, stored, withHashes } from '../../builders/resources.ts';
 import { MemoryStore } from './memory-store.ts';
@@ -112,7 +112,7 @@ it('the assignments of a principal are in the order of the roles, and for each r
     ['c', 'ada@example.com', Infinity],
     ['c', 'data', Infinity],
   ]);
-  expect(await directory.assignedSubjects(new WorkSlices(1))).toEqual([data, ada]);
+  expect(atOnce(directory.assignedSubjects())).toEqual([data, ada]);
 });
 
 it.each(['RoleAssignment', 'Role', 'Policy'] as const)(

@@ -9,7 +9,9 @@ import {
 import { ADMINISTRATION, isAccessManagement } from '../administration.ts';
 import type { Gain, MissingGrant } from '../gain.ts';
 import { SYSTEM_ADMIN } from '../predefined.ts';
-import type { SrnPatternLevel } from '../srn.ts';
+import { includesAction, askAction } from '../action-set.ts';
+import { regionsOf } from '../region.ts';
+import type { SrnKind, SrnPatternLevel } from '../srn.ts';
 import { FoundStatements, type Question, type StatementIndex } from '../question.ts';
 import { findMissingGrant } from './missing-grant.ts';
 import { indexStatements } from './statement-index.ts';
@@ -57,6 +59,8 @@ export class GrantSet {
   /** The statements that were used on `#usedDay`. */
   readonly #used = new Set<CompiledStatement>();
   #usedDay = 0;
+  /** Results of `mayAllow`. */
+  readonly #possible = new Map<string, boolean>();
 
   constructor(key: string, roles: readonly string[], held: readonly HeldPolicy[]) {
     this.key = key;
@@ -90,6 +94,28 @@ export class GrantSet {
     const matched = this.#deciding(reason, found);
     const allowed = reason === 'allowed' || reason === 'systemAdmin';
     return { allowed, reason, matchedStatements: [...Iterator.from(matched).take(MAX_MATCHED_STATEMENTS)] };
+  }
+
+  /**
+   * Whether an action may be allowed on any resource of a kind. False where no statement allows it, so that a list without entries takes no work;
+   * true does not mean that it is allowed on one that exists.
+   * @param action name of a known action
+   */
+  mayAllow(action: string, kind: SrnKind): boolean {
+    if (this.#administers) return true;
+    if (this.#deniesAll) return false;
+    const key = `${kind} ${action}`;
+    let possible = this.#possible.get(key);
+    if (possible === undefined) {
+      const asked = askAction(action);
+      possible = this.#statements.allows.some(
+        ({ actions, resources }) =>
+          includesAction(actions, asked) &&
+          resources.some((pattern) => regionsOf(pattern).some((region) => region.kind === kind)),
+      );
+      this.#possible.set(key, possible);
+    }
+    return possible;
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { Parts } from '../../../platform/parts.ts';
+import type { Parts } from '../../../platform/long-work.ts';
 import type { Keyword } from '../keywords.ts';
 import { tokenizing, type Token } from '../lexer.ts';
 import { position, SqlRefusal } from '../refusal.ts';

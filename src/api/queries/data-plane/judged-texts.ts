@@ -1,7 +1,7 @@
 import { judgingSql, judgeSql, type JudgedSql, type RefusedSql, type SqlContext } from '../../../access/sql/judge.ts';
 import { SQL_LIMITS, type SqlLimits } from '../../../access/sql/limits.ts';
 import { LruCache } from '../../../platform/lru.ts';
-import { inTurns, type Turn } from '../../../platform/parts.ts';
+import { inTurns, type Turn } from '../../../platform/long-work.ts';
 
 const MAX_TEXTS = 1_000;
 /** Longer texts are rarely repeated, so they are not cached. */

@@ -3,7 +3,7 @@ import { judgeDebugOptions } from '../../../access/sql/options-field.ts';
 import { SqlRefusal } from '../../../access/sql/refusal.ts';
 import { DEFAULT_DATABASE, type TableName } from '../../../pinot/table-name.ts';
 import type { EngineRequest, KnownTables } from '../../../pinot/types.ts';
-import type { Turn } from '../../../platform/parts.ts';
+import type { Turn } from '../../../platform/long-work.ts';
 import { traced } from '../../../platform/tracing.ts';
 import type { RequestClass, SqlPath } from '../../server/request/classify.ts';
 import { HttpError } from '../../server/errors.ts';
@@ -189,7 +189,7 @@ async function readWrittenQuery(
 ): Promise<Written> {
   const supportsPaging = path === '/query/sql';
   const turnFor = (bytes: number): Turn =>
-    exchange.server.longWork.turnsOf(exchange.principal.srn, bytes, () => !exchange.isClosed);
+    exchange.server.work.bodyTurns(exchange.principal.srn, bytes, () => !exchange.isClosed);
   if (exchange.method === 'GET') {
     const turn = turnFor(exchange.url.length);
     await turn();

@@ -14,6 +14,8 @@ const LIMITS: Readonly<Record<string, Limit>> = {
   memory: { what: 'memory for responses and bodies', setting: 'max-answer-bytes', retryAfterSeconds: 2 },
   calls: { what: 'a call to the controller', setting: 'max-concurrent-calls', retryAfterSeconds: 1 },
   'own-calls': { what: 'a call to RBAC or health', setting: 'max-concurrent-calls', retryAfterSeconds: 1 },
+  'long-work': { what: 'the work for a large body', retryAfterSeconds: 5 },
+  lists: { what: 'a list or review', retryAfterSeconds: 5 },
   'listings-of-queries': { what: 'a listing of queries', retryAfterSeconds: 1 },
 };
 
@@ -25,13 +27,13 @@ const LIMITS: Readonly<Record<string, Limit>> = {
 export async function admit(
   queue: FairQueue,
   caller: string,
-  options: { readonly units?: number; readonly most?: number; readonly signal: AbortSignal },
+  options: { readonly units?: number; readonly most?: number; readonly signal?: AbortSignal } = {},
 ): Promise<Place> {
   try {
     return await queue.acquire(caller, options);
   } catch (error) {
     if (error instanceof QueueRefusal) throw refused(error);
-    if (options.signal.aborted) throw new HttpError(499, 'the client disconnected');
+    if (options.signal?.aborted === true) throw new HttpError(499, 'the client disconnected');
     throw error;
   }
 }

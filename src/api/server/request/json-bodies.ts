@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { inTurns, type Parts, type Turn } from '../../../platform/parts.ts';
+import { inTurns, type Parts, type Turn } from '../../../platform/long-work.ts';
 import { parsingStrictJson, type StrictJsonLimits, StrictJsonError } from '../../../platform/strict-json.ts';
 import { contentTypeOf, requireUncompressed, requireUtf8 } from './content-type.ts';
 import { HttpError } from '../errors.ts';
@@ -24,7 +24,7 @@ export function registerJsonBodies(app: FastifyInstance, limits: JsonLimits): vo
       // Many clients send `Content-Type` with every request, also with a DELETE, which has no body.
       if (request.method === 'DELETE' && body.length === 0) return undefined;
       const isOpen = (): boolean => !request.raw.socket.destroyed;
-      const turn = request.server.longWork.turnsOf(callerOf(request), body.length, isOpen);
+      const turn = request.server.work.bodyTurns(callerOf(request), body.length, isOpen);
       await turn();
       const value = await readJson(request, body, limits, turn);
       // What the route does with it is as long again.

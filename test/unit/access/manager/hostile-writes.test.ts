@@ -7,6 +7,7 @@ import { policyResource, tableResource } from '../../../../src/access/policy/srn
 import type { Principal } from '../../../../src/access/principal.ts';
 import { tableNameOf } from '../../../../src/pinot/table-name.ts';
 import type { RoleAssignment } from '../../../../src/resources/kinds.ts';
+import { atOnce } from '../../../../src/platform/long-work.ts';
 import {
   policy,
   role,
@@ -226,6 +227,6 @@ it('an assignment of a service token is shown with its access key', async () => 
     roleAssignment('b', { role: 'r', subjects: [{ type: 'service-token', name: accessKey }] }),
   );
   expect(reviewPorts(store, directory).tokenNameOf(accessKey)).toBe('pipeline');
-  const subjects = manager.assignmentList.ofRole('r').map(({ subject }) => subject);
+  const subjects = atOnce(manager.assignmentList.ofRole('r')).items.map(({ subject }) => subject);
   expect(subjects.toSorted()).toEqual(['gone', accessKey]);
 });

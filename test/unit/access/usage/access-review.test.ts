@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { accessReview, liveUsageKeys, type ReviewPorts } from '../../../../src/access/usage/access-review.ts';
+import {
+  accessReview,
+  liveUsageKeys,
+  reviewKey,
+  type ReviewPorts,
+  type Unused,
+} from '../../../../src/access/usage/access-review.ts';
 import {
   assignmentUsageKey,
   roleUsageKey,
@@ -7,6 +13,7 @@ import {
   tokenUsageKey,
 } from '../../../../src/access/usage/usage-keys.ts';
 import { dayOf, formatUsage, parseUsage, setLatest } from '../../../../src/access/usage/usage-record.ts';
+import { atOnce } from '../../../../src/platform/long-work.ts';
 import { policy, role, roleAssignment, serviceToken, statement, stored } from '../../../builders/resources.ts';
 import { MemoryStore } from '../memory-store.ts';
 
@@ -55,21 +62,24 @@ function setUp() {
     tokenNameOf: (name) => (name === 'key1' ? 'loader' : name),
     accessKeyOf: (name) => (name === 'loader' ? 'key1' : undefined),
     mayRead: () => true,
+    mayReadAny: () => true,
   };
   return { ports, used, first, second };
 }
 
 const unused = { lastUsedAt: null, unusedSince: '2026-01-10' };
 
+function review(ports: ReviewPorts, unusedDays: number) {
+  return atOnce(accessReview(ports, unusedDays)).items;
+}
+
 describe('the review of access', () => {
-  it('lists each role, statement, assignment and token once, without the predefined ones', async () => {
-    expect(await accessReview(setUp().ports, 30)).toEqual([
-      { kind: 'role', role: 'analysts', description: 'all of them', ...unused },
-      { kind: 'statement', policy: 'read', statementIndex: 0, description: 'first', ...unused },
-      { kind: 'statement', policy: 'read', statementIndex: 1, ...unused },
-      { kind: 'assignment', role: 'analysts', subject: 'ada@example.com', subjectType: 'user-email', ...unused },
-      { kind: 'assignment', role: 'analysts', subject: 'key1', subjectType: 'service-token', ...unused },
+  it('lists each role, statement, assignment and token once, without the predefined ones', () => {
+    expect(review(setUp().ports, 30)).toEqual([
       { kind: 'assignment', role: 'analysts', subject: 'key1', subjectType: 'group', ...unused },
+      { kind: 'assignment', role: 'analysts', subject: 'key1', subjectType: 'service-token', ...unused },
+      { kind: 'assignment', role: 'analysts', subject: 'ada@example.com', subjectType: 'user-email', ...unused },
+      { kind: 'role', role: 'analysts', description: 'all of them', ...unused },
       {
         kind: 'service-token',
         serviceToken: 'loader',
@@ -79,14 +89,29 @@ describe('the review of access', () => {
         ...unused,
       },
       { kind: 'service-token', serviceToken: 'other', subject: 'other', subjectType: 'service-token', ...unused },
+      { kind: 'statement', policy: 'read', statementIndex: 0, description: 'first', ...unused },
+      { kind: 'statement', policy: 'read', statementIndex: 1, ...unused },
     ]);
   });
 
-  it('counts from the day after the last use, and lists what was not used for that many days exactly', async () => {
+  it('lists a part of them, and counts all', () => {
+    const { ports } = setUp();
+    const all = review(ports, 30);
+    for (let from = 0; from < all.length; from += 3) {
+      const after = from === 0 ? undefined : reviewKey(all[from - 1] as Unused);
+      expect(atOnce(accessReview(ports, 30, { after, limit: 3 }))).toEqual({
+        items: all.slice(from, from + 3),
+        hasMore: from + 3 < all.length,
+        total: all.length,
+      });
+    }
+  });
+
+  it('counts from the day after the last use, and lists what was not used for that many days exactly', () => {
     const { ports, used } = setUp();
     used.set(roleUsageKey('analysts'), day('2026-02-08'));
-    const roles = async (days: number) => (await accessReview(ports, days)).filter(({ kind }) => kind === 'role');
-    expect(await roles(20)).toEqual([
+    const roles = (days: number) => review(ports, days).filter(({ kind }) => kind === 'role');
+    expect(roles(20)).toEqual([
       {
         kind: 'role',
         role: 'analysts',
@@ -95,15 +120,15 @@ describe('the review of access', () => {
         unusedSince: '2026-02-09',
       },
     ]);
-    expect(await roles(21)).toEqual([]);
+    expect(roles(21)).toEqual([]);
   });
 
-  it('counts from the first day of the record at the earliest', async () => {
+  it('counts from the first day of the record at the earliest', () => {
     const { ports } = setUp();
     const usage = { ...ports.usage, since: day('2026-02-01') };
-    const [first] = await accessReview({ ...ports, usage }, 28);
+    const [first] = review({ ...ports, usage }, 28);
     expect(first).toMatchObject({ lastUsedAt: null, unusedSince: '2026-02-01' });
-    expect(await accessReview({ ...ports, usage }, 29)).toEqual([]);
+    expect(review({ ...ports, usage }, 29)).toEqual([]);
   });
 
   it.each([
@@ -111,17 +136,17 @@ describe('the review of access', () => {
     ['policy', 'read'],
     ['assignment', 'analysts'],
     ['service-token', 'loader'],
-  ])('lists only what the caller may read: %s', async (kind, name) => {
+  ])('lists only what the caller may read: %s', (kind, name) => {
     const { ports } = setUp();
     const mayRead: ReviewPorts['mayRead'] = (asked, of) => asked === kind && of === name;
-    const found = await accessReview({ ...ports, mayRead }, 30);
+    const found = review({ ...ports, mayRead }, 30);
     expect(new Set(found.map((one) => one.kind))).toEqual(new Set([kind === 'policy' ? 'statement' : kind]));
     expect(found).toHaveLength({ role: 1, policy: 2, assignment: 3, 'service-token': 1 }[kind] ?? 0);
   });
 
-  it('knows the keys of everything that exists, also of what is predefined', async () => {
+  it('knows the keys of everything that exists, also of what is predefined', () => {
     const { ports, first, second } = setUp();
-    expect(await liveUsageKeys(ports)).toEqual(
+    expect(atOnce(liveUsageKeys(ports))).toEqual(
       new Set([
         roleUsageKey('analysts'),
         roleUsageKey('system-admin'),
