@@ -1,11 +1,10 @@
 import { systemClock, type WallClock } from '../../platform/clock.ts';
-import { askAction } from './action-set.ts';
 import type { Decision, Decisions } from '../authorizer.ts';
 import { compilePolicy, type CompiledPolicy, type CompiledStatement } from './compiled-policy.ts';
 import { GrantSet, type HeldPolicy } from './grants/grant-set.ts';
 import type { Principal } from '../principal.ts';
 import type { Deployment, Srn } from './srn.ts';
-import { Question } from './question.ts';
+import { questionOf, type Question } from './question.ts';
 
 /** The roles of a principal, and the time in which they are valid if no assignment changes. */
 export interface HeldRoles {
@@ -65,7 +64,7 @@ const MAX_WEIGHT = 1_000_000;
  * roles and cached until one of these roles or policies changes. A change only invalidates the sets that contain it.
  */
 export class DecisionEngine implements Decisions {
-  readonly #asked: Question;
+  readonly #deployment: Deployment;
   readonly #lookup: RoleLookup;
   readonly #clock: WallClock;
   readonly #observer: DecisionObserver | undefined;
@@ -81,7 +80,7 @@ export class DecisionEngine implements Decisions {
   readonly #byPrincipal = new WeakMap<Principal, PrincipalGrants>();
 
   constructor(deployment: Deployment, lookup: RoleLookup, options: DecisionEngineOptions = {}) {
-    this.#asked = new Question(deployment);
+    this.#deployment = deployment;
     this.#lookup = lookup;
     this.#clock = options.clock ?? systemClock;
     this.#observer = options.observer;
@@ -89,8 +88,8 @@ export class DecisionEngine implements Decisions {
 
   isAllowed(principal: Principal, action: string, resource: Srn): boolean {
     const held = this.#heldBy(principal);
-    const allowed = held.grants.isAllowed(this.#question(action, resource));
-    this.#observe(principal, held);
+    const { allowed, by } = held.grants.judge(this.#question(action, resource));
+    this.#observe(principal, held, by);
     return allowed;
   }
 
@@ -100,9 +99,10 @@ export class DecisionEngine implements Decisions {
 
   decide(principal: Principal, action: string, resource: Srn): Decision {
     const held = this.#heldBy(principal);
-    const decision = held.grants.decide(this.#question(action, resource));
-    this.#observe(principal, held);
-    return decision;
+    const question = this.#question(action, resource);
+    const judgement = held.grants.judge(question);
+    this.#observe(principal, held, judgement.by);
+    return held.grants.decide(question, judgement);
   }
 
   /**
@@ -139,7 +139,7 @@ export class DecisionEngine implements Decisions {
     return held;
   }
 
-  #observe(principal: Principal, held: PrincipalGrants): void {
+  #observe(principal: Principal, held: PrincipalGrants, deciding: CompiledStatement | undefined): void {
     const observer = this.#observer;
     if (!observer) return;
     const { day } = observer;
@@ -148,7 +148,6 @@ export class DecisionEngine implements Decisions {
       held.observed.clear();
       observer.principalDecided(principal);
     }
-    const { deciding } = this.#asked;
     if (deciding?.policy === undefined) return;
     if (held.grants.isFirstUse(deciding, day)) observer.statementDecided(deciding);
     if (held.observed.has(deciding.policy)) return;
@@ -208,7 +207,7 @@ export class DecisionEngine implements Decisions {
   }
 
   #question(action: string, resource: Srn): Question {
-    return this.#asked.ask(askAction(action), resource);
+    return questionOf(this.#deployment, action, resource);
   }
 
   #unlinkRole(name: string): void {

@@ -164,7 +164,7 @@ function belongsToEnvironment(kind: string): boolean {
 }
 
 /** @param levels a completed resource. A pattern matches if its levels occur in order and its last level matches the last one. */
-export function patternMatches(pattern: SrnPattern, levels: readonly SrnLevel[]): boolean {
+export function patternMatches(pattern: Pick<SrnPattern, 'levels'>, levels: readonly SrnLevel[]): boolean {
   const last = pattern.levels.length - 1;
   if (last < 0) return true;
   const inner = levels.length - 1;

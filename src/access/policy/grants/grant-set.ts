@@ -12,12 +12,24 @@ import { SYSTEM_ADMIN } from '../predefined.ts';
 import { includesAction, askAction } from '../action-set.ts';
 import { regionsOf } from '../region.ts';
 import type { SrnKind, SrnPatternLevel } from '../srn.ts';
-import { FoundStatements, type Question, type StatementIndex } from '../question.ts';
+import type { Question } from '../question.ts';
 import { findMissingGrant } from './missing-grant.ts';
-import { indexStatements } from './statement-index.ts';
+import { firstMatch, indexStatements, matches } from './statement-index.ts';
+import type { StatementIndex } from './statement-list.ts';
 
 /** Maximum statements listed in a decision; they are for humans and logs. */
 export const MAX_MATCHED_STATEMENTS = 100;
+
+/** A decision without the list of all statements that determine it. */
+export interface Judgement {
+  readonly allowed: boolean;
+  readonly reason: DecisionReason;
+  /** One of them; undefined if there is none, or the policies are invalid. */
+  readonly by: CompiledStatement | undefined;
+}
+
+const INVALID: Judgement = { allowed: false, reason: 'invalidPolicy', by: undefined };
+const UNMATCHED: Judgement = { allowed: false, reason: 'implicitDeny', by: undefined };
 
 /** A policy with the roles through which a caller has it. */
 export interface HeldPolicy {
@@ -36,7 +48,6 @@ export interface HeldPolicy {
  * delegation rights.
  */
 export class GrantSet {
-  // The fields of a decision come first: adjacent ones are loaded together, and each load from memory takes as long as many comparisons.
   /** True after a source of this set has changed: create a new one. */
   stale = false;
   /** Whether one of the policies is invalid: then everything is denied, and nothing is held. */
@@ -84,16 +95,32 @@ export class GrantSet {
   }
 
   isAllowed(question: Question): boolean {
-    const reason = this.#reason(question);
-    return reason === 'allowed' || reason === 'systemAdmin';
+    return this.judge(question).allowed;
   }
 
-  decide(question: Question): Decision {
-    const found = new FoundStatements(MAX_MATCHED_STATEMENTS);
-    const reason = this.#reason(question, found);
-    const matched = this.#deciding(reason, found);
-    const allowed = reason === 'allowed' || reason === 'systemAdmin';
-    return { allowed, reason, matchedStatements: [...Iterator.from(matched).take(MAX_MATCHED_STATEMENTS)] };
+  decide(question: Question, { allowed, reason }: Judgement = this.judge(question)): Decision {
+    const matched = Iterator.from(this.#deciding(reason, question));
+    return { allowed, reason, matchedStatements: [...matched.take(MAX_MATCHED_STATEMENTS)] };
+  }
+
+  /**
+   * Nothing takes the management of access from a holder of `system-admin`, so that it can remove every deny and repair every policy.
+   * In all other cases the statements decide.
+   */
+  judge(question: Question): Judgement {
+    const judgement = this.#judgeByStatements(question);
+    if (judgement.allowed || !this.#administers || !isAccessManagement(question)) return judgement;
+    return { allowed: true, reason: 'systemAdmin', by: ADMINISTRATION[0] };
+  }
+
+  /** Precedence: an invalid policy denies everything, then deny overrides allow, then no match means deny. */
+  #judgeByStatements(question: Question): Judgement {
+    if (this.#deniesAll) return INVALID;
+    if (question.tooLong) return UNMATCHED;
+    const deny = firstMatch(this.#denies, question);
+    if (deny) return { allowed: false, reason: 'explicitDeny', by: deny };
+    const allow = firstMatch(this.#allows, question);
+    return allow ? { allowed: true, reason: 'allowed', by: allow } : UNMATCHED;
   }
 
   /**
@@ -131,27 +158,6 @@ export class GrantSet {
     return findMissingGrant({ allows: this.#deniesAll ? [] : allows, denies }, gain);
   }
 
-  /**
-   * Nothing takes the management of access from a holder of `system-admin`, so that it can remove every deny and repair every policy.
-   * In all other cases the statements decide.
-   */
-  #reason(question: Question, found?: FoundStatements): DecisionReason {
-    const reason = this.#reasonByStatements(question, found);
-    if (reason === 'allowed' || !this.#administers || !isAccessManagement(question)) return reason;
-    question.deciding = ADMINISTRATION[0];
-    return 'systemAdmin';
-  }
-
-  /** Precedence: an invalid policy denies everything, then deny overrides allow, then no match means deny. */
-  #reasonByStatements(question: Question, found?: FoundStatements): DecisionReason {
-    if (this.#deniesAll) return 'invalidPolicy';
-    if (question.tooLong) return 'implicitDeny';
-    // Without reasons the denies need not be evaluated if nothing allows; this is the most frequent case.
-    if (!found && !this.#allows.matches(question)) return 'implicitDeny';
-    if (this.#denies.matches(question, found)) return 'explicitDeny';
-    return !found || this.#allows.matches(question, found) ? 'allowed' : 'implicitDeny';
-  }
-
   /** Whether the statement was not used on this day before. @param day days since the epoch */
   isFirstUse(statement: CompiledStatement, day: number): boolean {
     if (this.#usedDay !== day) {
@@ -168,15 +174,21 @@ export class GrantSet {
     return this.#rolesByPolicy.get(policy) ?? [];
   }
 
-  #deciding(reason: DecisionReason, { statements }: FoundStatements): Iterable<MatchedStatement> {
-    if (reason === 'systemAdmin')
-      return ADMINISTRATION.map(({ policy, index: statementIndex, effect }) => ({
-        role: SYSTEM_ADMIN,
-        policy,
-        statementIndex,
-        effect,
-      }));
-    return reason === 'invalidPolicy' ? this.#invalidStatements() : this.#matched(statements);
+  #deciding(reason: DecisionReason, question: Question): Iterable<MatchedStatement> {
+    switch (reason) {
+      case 'allowed':
+        return this.#matched(matches(this.#allows, question, MAX_MATCHED_STATEMENTS));
+      case 'explicitDeny':
+        return this.#matched(matches(this.#denies, question, MAX_MATCHED_STATEMENTS));
+      case 'systemAdmin':
+        return ADMINISTRATION.map(({ policy, index: statementIndex, effect }) => {
+          return { role: SYSTEM_ADMIN, policy, statementIndex, effect };
+        });
+      case 'invalidPolicy':
+        return this.#invalidStatements();
+      case 'implicitDeny':
+        return [];
+    }
   }
 
   *#matched(statements: Iterable<CompiledStatement>): Generator<MatchedStatement, undefined, void> {
