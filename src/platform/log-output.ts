@@ -130,7 +130,7 @@ export class LogOutput {
 /** Standard output as Node has opened it, which sets O_NONBLOCK for pipes and sockets, but not for terminals and files. */
 export function standardOutput(): Pick<LogOutputOptions, 'fd' | 'nonBlocking'> {
   const { stdout } = process;
-  return { fd: 1, nonBlocking: stdout instanceof Socket && stdout.isTTY !== true };
+  return { fd: 1, nonBlocking: stdout instanceof Socket && !stdout.isTTY };
 }
 
 /** The metric of dropped lines. @returns counts one */

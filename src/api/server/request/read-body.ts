@@ -80,7 +80,7 @@ function readBody(raw: IncomingMessage, max: number, memory: BodyMemory): Promis
   const fail = (error: unknown): void => {
     raw.off('data', onData).resume();
     chunks.length = 0;
-    reject(error as Error);
+    reject(error);
   };
   const onData = (chunk: Buffer): void => {
     size += chunk.length;

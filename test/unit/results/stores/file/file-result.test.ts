@@ -124,7 +124,7 @@ describe('the reader of a file', () => {
     const gate = Promise.withResolvers<void>();
     const reads = FairQueue.ofJobs('reads', 4);
     const run = <T>(job: () => Promise<T>): Promise<T> => reads.run(() => gate.promise.then(job));
-    const reader = readerOf({ reads: { run } as Pick<FairQueue, 'run'> });
+    const reader = readerOf({ reads: { run } });
     const pending = [reader.read(0, 10), reader.read(300_000, 300_010)];
     const closed = reader.close();
     await settle();
@@ -138,7 +138,7 @@ describe('the reader of a file', () => {
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let next = 0;
     const run = <T>(job: () => Promise<T>): Promise<T> => gates[next++]!.promise.then(job);
-    const reader = readerOf({ reads: { run } as Pick<FairQueue, 'run'> });
+    const reader = readerOf({ reads: { run } });
     const pending = [reader.read(0, 200_000), reader.read(0, 300_000)];
     const closed = reader.close();
     gates[0]!.resolve();
