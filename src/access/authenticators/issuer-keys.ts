@@ -3,6 +3,8 @@ import type { Clock } from '../../platform/clock.ts';
 
 /** Age from which keys are read again, without waiting for them. */
 const FRESH_MS = 600_000;
+/** Age that keys reach only while no token arrives, or the issuer is away. One that it has revoked since must not be accepted. */
+const IDLE_MS = 2 * FRESH_MS;
 /** Least time between two reads, also between failed ones. An unknown key causes a read, and any client can send a token with one. */
 const PAUSE_MS = 5_000;
 /** Time until a failed read is repeated without any token. */
@@ -35,8 +37,8 @@ interface KnownKeys {
 }
 
 /**
- * The signing keys of an issuer. A token with a known key never waits for the issuer; while the issuer is away, known keys are used for a limited
- * time.
+ * The signing keys of an issuer. A token with a known key waits for the issuer only where no token has arrived for a while; while the issuer is
+ * away, known keys are used for a limited time.
  */
 export class IssuerKeys {
   readonly #options: IssuerKeysOptions;
@@ -63,7 +65,7 @@ export class IssuerKeys {
    */
   readonly find: JWTVerifyGetKey = async (header, token) => {
     if (this.#usable() === undefined) await this.#read();
-    else if (this.#age() >= FRESH_MS) void this.#read().catch(() => undefined);
+    else if (this.#age() >= FRESH_MS) await this.#refresh();
     const known = this.#usable();
     if (known === undefined) throw this.#last?.failure ?? new KeysUnavailableError(undefined);
     try {
@@ -74,6 +76,12 @@ export class IssuerKeys {
       return (this.#known ?? known).find(header, token);
     }
   };
+
+  /** Reads known keys again. Waits for that only where they may be outdated although the issuer responds. Does not throw. */
+  #refresh(): Promise<void> | undefined {
+    const read = this.#read().catch(() => undefined);
+    return this.#age() >= IDLE_MS && !this.isStale ? read : undefined;
+  }
 
   close(): void {
     this.#closed = true;

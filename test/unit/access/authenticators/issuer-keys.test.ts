@@ -111,6 +111,14 @@ it('a provider that does not respond holds no token with a known key', async () 
   expect([reads, clock.timers]).toEqual([2, 0]);
 });
 
+it('a key that the provider revoked while no token arrived is not accepted', async () => {
+  await ask('old');
+  const jwk = { ...(await exportJWK(pairs.new.publicKey)), kid: 'new', alg: 'ES256' };
+  provider = async () => ({ keys: [jwk] });
+  await clock.advance(8 * HOUR);
+  expect(await Promise.all([ask('old'), ask('old'), ask('new')])).toEqual(['rejected', 'rejected', 'authenticated']);
+});
+
 it('what is no set of keys does not replace the known ones', async () => {
   await ask('old');
   provider = async () => ({ error: 'maintenance' }) as unknown as JSONWebKeySet;
