@@ -11,7 +11,7 @@ import { connectionOf } from './connection.ts';
 import { rejectAfterResponses } from './pipelining.ts';
 
 export interface RejectsOptions {
-  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonic' | 'schedule'>;
   readonly log: Pick<Logger, 'info'>;
   /** Counts what was rejected, by the code of Node.js. */
   readonly onRejected?: ((reason: string) => void) | undefined;
@@ -72,8 +72,9 @@ export class Rejects {
         `HTTP/1.1 ${status} ${answer.error}\r\nContent-Type: application/json; charset=utf-8\r\n` +
           `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
       );
-      // A client that does not end its side would keep the connection.
-      socket.setTimeout(LINGER_MS, () => socket.destroy());
+      // A client that does not end its side would keep the connection. A time-out of the socket would begin again with each byte.
+      const cancel = this.#options.clock.schedule(() => socket.destroy(), LINGER_MS);
+      socket.once('close', cancel);
     });
   }
 
