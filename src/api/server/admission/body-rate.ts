@@ -47,7 +47,7 @@ export class BodyRate implements QueueState {
   watch(request: IncomingMessage): void {
     const { minBytesPerSecond: rate, clock } = this.#options;
     // Tests have requests without a connection.
-    if (rate === 0 || request.complete || !(request.socket instanceof Socket)) return;
+    if (rate === 0 || request.complete || !hasBody(request) || !(request.socket instanceof Socket)) return;
     const read = request.socket.bytesRead;
     this.#watched.set(request, { read, credit: rate * GRACE_SECONDS, at: clock.monotonic() });
     this.#schedule();
@@ -83,6 +83,11 @@ export class BodyRate implements QueueState {
     onRefused?.('body-rate');
     tooSlow(socket);
   }
+}
+
+/** Node completes a request after its listener, also one without a body. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 /** The listener of `clientError` responds, in the same way as for a request that does not arrive in time. */
