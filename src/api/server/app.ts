@@ -130,6 +130,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const record = accessLog(parts.logger, clock, parts.observe);
   registerAccessLog(app, record, headers, { clock, tracing: parts.tracing });
   const server = decorate(app, parts);
+  app.decorate('admission', admission);
   app.decorate('memory', parts.dataPlane?.memory ?? memoryQueue());
   const authentication = authenticationOf(app, parts, clock);
   registerAuthentication(app, authentication);

@@ -6,6 +6,7 @@ import { formatSrn, type Srn } from '../../access/policy/srn.ts';
 import type { Trail } from '../../platform/trail.ts';
 import type { FairQueue } from '../../platform/fair-queue.ts';
 import { redactedStart } from '../../platform/credentials-in-text.ts';
+import type { Admission } from './admission/admission.ts';
 import type { RequestWork } from './admission/work.ts';
 import { HttpError } from './errors.ts';
 import type { AuditLog } from './logs/audit.ts';
@@ -55,6 +56,7 @@ declare module 'fastify' {
   }
   interface FastifyInstance {
     authorizer: Authorizer;
+    admission: Admission;
     audit: Audit;
     work: RequestWork;
     /** For bodies. */

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { drain, listen } from '../../api/server/server.ts';
+import { drain } from '../../api/server/drain.ts';
+import { listen } from '../../api/server/server.ts';
 import type { Boot } from './boot.ts';
 import { watchCertificate } from './certificate.ts';
 

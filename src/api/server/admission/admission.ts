@@ -37,6 +37,8 @@ export class Admission {
   readonly #bodies: BodyRate;
   readonly #pipelining: FairQueue;
   readonly #onRefused: (limit: string) => void;
+  /** The server is about to close. */
+  #isClosing = false;
 
   constructor({ clock, connections, minBodyBytesPerSecond, trust, metrics }: AdmissionOptions) {
     this.#trust = trust;
@@ -64,11 +66,28 @@ export class Admission {
       enter: (connection, exchanged, begin) => this.#turns.enter(this.#networkOf(connection, exchanged), begin),
       onBegin: (connection, { request, response }) => {
         this.#connections.begin(connection);
+        if (this.#isClosing) announceClose(response);
         this.#bodies.watch(request);
         disconnectStalledReader(response, () => this.#onRefused('reader-rate'));
       },
       onIdle: (connection) => this.#connections.end(connection),
     });
+  }
+
+  /** From now on responses close their connections. */
+  announceClose(): void {
+    this.#isClosing = true;
+    for (const { response } of this.#connections.exchanged()) announceClose(response);
+  }
+
+  /** Starts no further request until the returned function is called. */
+  hold(): () => void {
+    return this.#turns.hold();
+  }
+
+  /** Closes connections that have not sent a whole request head. */
+  closeSilent(): void {
+    this.#connections.closeSilent();
   }
 
   /** Counts the connection of an authenticated request. @throws {HttpError} 429 */
@@ -87,4 +106,8 @@ export class Admission {
     this.#onRefused('pipelined-requests');
     return undefined;
   }
+}
+
+function announceClose(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('connection', 'close');
 }

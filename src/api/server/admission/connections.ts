@@ -6,7 +6,7 @@ import { FairQueue, type Place, type QueueState } from '../../../platform/fair-q
 import { withErrorListener } from '../../../platform/stream-errors.ts';
 import { transportOf } from '../cut-connection.ts';
 import { HttpError } from '../errors.ts';
-import { Connection, setConnection } from './connection.ts';
+import { Connection, type Exchanged, setConnection } from './connection.ts';
 
 export interface ConnectionLimits {
   /** Connections that may be open at the same time. */
@@ -108,6 +108,15 @@ export class Connections {
   /** The connection has no request any more. */
   end(connection: Connection): void {
     this.#move(connection, this.#idle);
+  }
+
+  /** The requests in service. */
+  *exchanged(): Generator<Exchanged> {
+    for (const { current } of this.#busy.keys()) if (current !== undefined) yield current;
+  }
+
+  closeSilent(): void {
+    for (const { transport } of this.#silent.keys()) withErrorListener(transport).destroy();
   }
 
   /**

@@ -60,4 +60,10 @@ export class Turns {
       if (!begun) place.release();
     };
   }
+
+  /** Starts no further request until the returned function is called. */
+  hold(): () => void {
+    const place = this.queue.enter('', { first: true, start: () => undefined, refuse: () => undefined });
+    return () => place.release();
+  }
 }
