@@ -1,8 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { systemClock } from '../../platform/clock.ts';
 import { headerOf, responseHeaderList } from '../../pinot/headers.ts';
 import { EngineError, type AnswerFlow, type AnswerHead, type AnswerSink } from '../../pinot/types.ts';
-import { cutConnection } from '../server/cut-connection.ts';
 import { cutAnswer } from '../server/logs/access-log.ts';
 import { type AuthorizedTables, TablesGuard, UnexpectedTables } from './tables-guard.ts';
 import { credentialRefused, HttpError } from '../server/errors.ts';
@@ -10,8 +8,6 @@ import { RowCounter, TooManyRows } from './row-limit.ts';
 
 /** Reading from the engine pauses above this many buffered bytes. A lower value would pause after almost every chunk, which costs CPU. */
 export const HIGH_WATER_BYTES = 256 * 1024;
-/** A client that reads nothing for this long is disconnected, to free the engine connection. */
-const STALL_MS = 120_000;
 /** Status in the access record of a response that the engine did not complete. */
 const BAD_GATEWAY = 502;
 
@@ -54,8 +50,8 @@ export class AnswerWriter implements AnswerSink {
   #sending = false;
   #paused = false;
   #failed = false;
-  /** Runs while the client does not read. */
-  #cancelStallTimer: (() => void) | undefined;
+  /** True until the client has read what it was sent. */
+  #isDraining = false;
 
   constructor(target: AnswerTarget, bounds: AnswerBounds) {
     this.#target = target;
@@ -125,19 +121,17 @@ export class AnswerWriter implements AnswerSink {
 
   #pauseUntilDrained(): void {
     this.#paused = true;
-    if (this.#cancelStallTimer !== undefined) return;
-    const { raw } = this.#target;
-    this.#cancelStallTimer = systemClock.schedule(() => cutConnection(raw), STALL_MS);
-    raw.once('drain', () => {
-      this.#cancelStallTimer?.();
-      this.#cancelStallTimer = undefined;
+    if (this.#isDraining) return;
+    this.#isDraining = true;
+    this.#target.raw.once('drain', () => {
+      this.#isDraining = false;
       this.#resume();
     });
   }
 
   /** Resumes reading from the engine once both the client and the decompression have drained. */
   #resume(): void {
-    if (!this.#paused || this.#guard?.needsDrain || this.#cancelStallTimer !== undefined) return;
+    if (!this.#paused || this.#guard?.needsDrain || this.#isDraining) return;
     this.#paused = false;
     this.#flow?.resume();
   }
@@ -159,7 +153,6 @@ export class AnswerWriter implements AnswerSink {
 
   /** Call it when the response closes. Aborts the engine request if the response is incomplete. */
   onClosed(): void {
-    this.#cancelStallTimer?.();
     // After end() Node has the whole response.
     if (!this.#target.raw.writableEnded) this.#flow?.abort(new Error('the client disconnected'));
   }

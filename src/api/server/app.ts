@@ -10,7 +10,7 @@ import { systemClock, type Clock, type MonotonicClock } from '../../platform/clo
 import type { Authenticator } from '../../access/authenticators/authenticator.ts';
 import type { Authorizer } from '../../access/authorizer.ts';
 import { type AccessLog, accessLog, sentStatus } from './logs/access-log.ts';
-import { Admission } from './admission/admission.ts';
+import { Admission, type MinRates } from './admission/admission.ts';
 import type { ConnectionLimits } from './admission/connections.ts';
 import { connectionsWithin } from './admission/descriptors.ts';
 import type { Listener } from './admission/pipelining.ts';
@@ -93,8 +93,7 @@ export interface AppLimits {
   readonly maxTurnWaitMs?: number;
   /** At most what the file descriptors of the process allow. */
   readonly connections?: ConnectionLimits;
-  /** Bytes a second of a body that its client must send on average; 0 for no minimum. */
-  readonly minBodyBytesPerSecond?: number;
+  readonly minRates?: MinRates;
 }
 
 const MB = 1024 * 1024;
@@ -103,7 +102,6 @@ const BODY_LIMIT_BYTES = MB;
 const MAX_PARAM_LENGTH = 2048;
 const MAX_TURN_WAIT_MS = 3000;
 const MAX_CONNECTIONS = 4000;
-const MIN_BODY_BYTES_PER_SECOND = 1024;
 const REQUEST_TIMEOUT_MS = 300_000;
 /** A connection that has not sent a whole request head by then is closed, and so is one without a complete handshake of TLS. */
 const HEAD_TIMEOUT_MS = 10_000;
@@ -176,10 +174,9 @@ function admissionOf(
   trust: Trust | undefined,
   clock: Clock,
 ): Admission {
-  const { connections = { total: MAX_CONNECTIONS } } = limits;
-  const { minBodyBytesPerSecond = MIN_BODY_BYTES_PER_SECOND } = limits;
+  const { connections = { total: MAX_CONNECTIONS }, minRates } = limits;
   const withinDescriptors = { ...connections, total: connectionsWithin(connections.total) };
-  return new Admission({ clock, connections: withinDescriptors, minBodyBytesPerSecond, trust, metrics });
+  return new Admission({ clock, connections: withinDescriptors, minRates, trust, metrics });
 }
 
 /** Counts the connections of each caller. */

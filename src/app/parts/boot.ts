@@ -21,8 +21,6 @@ import { VERSION } from '../version.ts';
 
 /** Of the kubelet and of Prometheus there are few; a further one replaces an idle one. */
 const MAX_PROBE_CONNECTIONS = 100;
-/** Probes have no bodies. */
-const MIN_PROBE_BODY_RATE = 1024;
 const FORMER_NAMES_USED = 'the configuration has former settings';
 
 /** The parts that every process of olap-warden has. */
@@ -100,7 +98,7 @@ function openLog(level: LogLevel, registry: Registry): { readonly log: Logger; r
 /** So that nobody can occupy the listener of the probes: it answers them whatever happens to the other one. */
 function admissionOfProbes(): Admission {
   const connections = { total: MAX_PROBE_CONNECTIONS, perAddress: MAX_PROBE_CONNECTIONS };
-  return new Admission({ clock: systemClock, connections, minBodyBytesPerSecond: MIN_PROBE_BODY_RATE });
+  return new Admission({ clock: systemClock, connections });
 }
 
 type Loaded = Pick<Awaited<ReturnType<typeof loadSettings>>, 'properties' | 'file' | 'fixedProperties'>;

@@ -115,7 +115,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
   });
 }
 
-function connectionLimits(settings: Settings): Pick<AppLimits, 'connections' | 'minBodyBytesPerSecond'> {
+function connectionLimits(settings: Settings): Pick<AppLimits, 'connections' | 'minRates'> {
   const perAddress = settings['max-connections-per-address'];
   const perCaller = settings['max-connections-per-caller'];
   return {
@@ -124,7 +124,7 @@ function connectionLimits(settings: Settings): Pick<AppLimits, 'connections' | '
       ...(perAddress !== undefined && { perAddress }),
       ...(perCaller !== undefined && { perCaller }),
     },
-    minBodyBytesPerSecond: settings['min-body-rate'],
+    minRates: { body: settings['min-body-rate'], reader: settings['min-reader-rate'] },
   };
 }
 

@@ -35,6 +35,13 @@ export const LIMITS_SETTINGS = {
     minimum: 0,
     maximum: 1_000_000_000,
   }),
+  'min-reader-rate': integer({
+    description:
+      'Bytes a second of responses that a client must take from its connection on average, apart from thirty seconds. A slower client is disconnected. Only the time counts in which the gateway has bytes that the operating system does not take because the client does not read, not that in which the engine is slow. 0: no minimum; a client that reads nothing then holds a part of its response in memory, and a connection to the engine.',
+    default: 1024,
+    minimum: 0,
+    maximum: 1_000_000_000,
+  }),
   'max-failed-attempts': integer({
     description:
       'Failed logins per client address (for IPv6: per /64) and per access key per minute before further failures get 429. A valid service token, or a token that was checked within the last minute, is never affected.',

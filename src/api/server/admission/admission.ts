@@ -1,30 +1,36 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import type { Clock } from '../../../platform/clock.ts';
-import { FairQueue, type Place, type QueueMetrics, type QueueState } from '../../../platform/fair-queue.ts';
+import { FairQueue, type Place, type QueueMetrics } from '../../../platform/fair-queue.ts';
 import { clientNetwork } from '../client-network.ts';
 import { clientAddress, type Trust } from '../request/client-address.ts';
-import { BodyRate } from './body-rate.ts';
+import { BODY_GRACE_SECONDS, BodyTransfer, hasBody } from './body-rate.ts';
 import { type Connection, connectionOf, type Exchanged } from './connection.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
+import { MinRate } from './min-rate.ts';
 import { type Listener, parseInParts, serveSequentially } from './pipelining.ts';
-import { disconnectStalledReader } from './reader.ts';
+import { READER_GRACE_SECONDS, ReaderTransfer } from './reader.ts';
 import { Turns } from './turns.ts';
+
+/** Bytes a second that a client must move on average. 0 for no minimum. */
+export interface MinRates {
+  /** Of a request body that it sends. */
+  readonly body: number;
+  /** Of a response that it reads. */
+  readonly reader: number;
+}
 
 export interface AdmissionOptions {
   readonly clock: Clock;
   readonly connections: ConnectionLimits;
-  /** Bytes a second of a body that its client must send on average. 0 for no minimum. */
-  readonly minBodyBytesPerSecond: number;
+  readonly minRates?: MinRates | undefined;
   readonly trust?: Trust | undefined;
   readonly metrics?: QueueMetrics | undefined;
 }
 
+const MIN_RATES: MinRates = { body: 1024, reader: 1024 };
 /** Connections that may have bytes that are not parsed because their pipelined requests wait: up to 200 KB each. */
 const MAX_PIPELINING = 256;
-
-/** Only refusals of it are counted. */
-const READERS: QueueState = { name: 'reader-rate', total: Infinity, used: 0, waiting: 0 };
 
 /** Serves a request; it waited so long for its turn. */
 export type Serve = (request: IncomingMessage, response: ServerResponse, waitedMs: number) => void;
@@ -34,23 +40,27 @@ export class Admission {
   readonly #connections: Connections;
   readonly #turns: Turns;
   readonly #trust: Trust | undefined;
-  readonly #bodies: BodyRate;
+  readonly #bodies: MinRate;
+  readonly #readers: MinRate;
   readonly #pipelining: FairQueue;
   readonly #onRefused: (limit: string) => void;
   /** The server is about to close. */
   #isClosing = false;
 
-  constructor({ clock, connections, minBodyBytesPerSecond, trust, metrics }: AdmissionOptions) {
+  constructor({ clock, connections, minRates = MIN_RATES, trust, metrics }: AdmissionOptions) {
     this.#trust = trust;
     const onRefused = (limit: string): void => metrics?.onRefusal(limit, 'full');
     this.#onRefused = onRefused;
     const isProxy = (address: string): boolean => trust?.(address, 0) ?? false;
     this.#connections = new Connections({ limits: connections, clock, isProxy, onRefused });
     this.#turns = new Turns({ clock, observer: metrics });
-    this.#bodies = new BodyRate({ clock, minBytesPerSecond: minBodyBytesPerSecond, onRefused });
+    const bodies = { name: 'body-rate', bytesPerSecond: minRates.body, graceSeconds: BODY_GRACE_SECONDS };
+    this.#bodies = new MinRate({ ...bodies, clock, onRefused });
+    const readers = { name: 'reader-rate', bytesPerSecond: minRates.reader, graceSeconds: READER_GRACE_SECONDS };
+    this.#readers = new MinRate({ ...readers, clock, onRefused });
     const pipelining = { total: MAX_PIPELINING, perKey: MAX_PIPELINING / 2, maxWaiting: 0 };
     this.#pipelining = new FairQueue({ name: 'pipelined-requests', ...pipelining }, clock);
-    metrics?.watch(...this.#connections.states, this.#turns.state, this.#pipelining, this.#bodies, READERS);
+    metrics?.watch(...this.#connections.states, this.#turns.state, this.#pipelining, this.#bodies, this.#readers);
   }
 
   /** Limits the connections of a server that is not listening yet. */
@@ -67,8 +77,7 @@ export class Admission {
       onBegin: (connection, { request, response }) => {
         this.#connections.begin(connection);
         if (this.#isClosing) announceClose(response);
-        this.#bodies.watch(request);
-        disconnectStalledReader(response, () => this.#onRefused('reader-rate'));
+        this.#watchRates(connection, request);
       },
       onIdle: (connection) => this.#connections.end(connection),
     });
@@ -93,6 +102,16 @@ export class Admission {
   /** Counts the connection of an authenticated request. @throws {HttpError} 429 */
   countCaller({ socket }: IncomingMessage, srn: string): void {
     this.#connections.countCaller(connectionOf(socket), srn);
+  }
+
+  #watchRates(connection: Connection, request: IncomingMessage): void {
+    const { socket } = request;
+    // Tests have requests without a connection.
+    if (!(socket instanceof Socket)) return;
+    if (!request.complete && hasBody(request)) this.#bodies.watch(new BodyTransfer(request));
+    if (connection.isReaderWatched) return;
+    connection.isReaderWatched = true;
+    this.#readers.watch(new ReaderTransfer(socket));
   }
 
   #networkOf({ network }: Connection, { request }: Exchanged): string {

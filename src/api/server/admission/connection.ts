@@ -22,6 +22,8 @@ export class Connection {
   last: IncomingMessage | undefined;
   /** True while reading is paused because requests wait. */
   isHeld = false;
+  /** True from its first request on: the rate at which it reads its responses is watched. */
+  isReaderWatched = false;
   /** True when nothing more that it sends is parsed. */
   isEnded = false;
   /** Responds to bytes that are not valid HTTP, after all responses. */

@@ -28,7 +28,7 @@ async function start(handle: (request: IncomingMessage, response: ServerResponse
   const started: string[] = [];
   const openResponses: ServerResponse[] = [];
   const connections = { total: 1_000, perAddress: 1_000 };
-  const admission = new Admission({ clock: systemClock, connections, minBodyBytesPerSecond: 0 });
+  const admission = new Admission({ clock: systemClock, connections, minRates: { body: 0, reader: 0 } });
   const listener = admission.listener((request, response) => {
     started.push(request.url ?? '');
     openResponses.push(response);

@@ -19,7 +19,7 @@ it.each(['CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n', 'GARBAGE\r\n\r\n'])(
   async (bytes) => {
     const clock = new FakeClock();
     const connections = { total: 10, perAddress: 10 };
-    const admission = new Admission({ clock, connections, minBodyBytesPerSecond: 0 });
+    const admission = new Admission({ clock, connections, minRates: { body: 0, reader: 0 } });
     const rejects = new Rejects({ clock, log: createLogger('silent') });
     const closed = Promise.withResolvers<void>();
     server = createServer();
