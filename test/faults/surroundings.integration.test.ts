@@ -176,9 +176,9 @@ describe('an identity provider', () => {
     server.closeAllConnections();
   });
 
-  it.each([
-    ['answers 503', ((_request, response) => void response.writeHead(503).end()) as RequestListener],
-    ['does not respond', (() => undefined) as RequestListener],
+  it.each<[string, RequestListener]>([
+    ['answers 503', (_request, response) => void response.writeHead(503).end()],
+    ['does not respond', () => undefined],
   ])('that %s holds no token with a known key, and is not asked for each other token', async (what, fault) => {
     answer = provider;
     const flags = { 'oidc-issuer': issuer, 'oidc-audiences': 'olap-warden', 'oidc-username-claim': 'sub' };

@@ -48,7 +48,7 @@ async function open(port: number, count: number, localAddress = STRANGER): Promi
     sockets.push(socket);
     return socket;
   });
-  await Promise.all(opened.map((socket) => (socket.connecting ? once(socket, 'connect') : undefined)));
+  await Promise.all(opened.filter((socket) => socket.connecting).map((socket) => once(socket, 'connect')));
   return opened;
 }
 
