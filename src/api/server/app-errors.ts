@@ -116,7 +116,10 @@ export function notFound(request: Pick<FastifyRequest, 'method' | 'url'>): HttpE
 export function registerErrors(app: FastifyInstance, clock: WallClock): void {
   app.setErrorHandler((error, request, reply) => {
     const answer = toHttpError(error, request);
-    if (answer.statusCode >= 500) request.log.error({ err: answer.cause ?? answer }, 'the request failed');
+    const cause = answer.cause ?? answer;
+    // Of a client that disconnected, the access log has a line already: it is no failure of ours.
+    const isAbandoned = cause instanceof EngineError && cause.code === 'aborted' && reply.raw.destroyed;
+    if (answer.statusCode >= 500 && !isAbandoned) request.log.error({ err: cause }, 'the request failed');
     return send(reply, answer, request.url, clock.now());
   });
   app.setNotFoundHandler((request, reply) => {

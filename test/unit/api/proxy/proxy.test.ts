@@ -309,6 +309,7 @@ describe('a client that disconnects during an upload', () => {
       .poll(() => records.filter(({ msg }) => msg === 'broken off'))
       .toMatchObject([{ status: 499, aborted: true, path: '/v2/segments' }]);
     expect(observed).toEqual([499]);
+    expect(records.filter(({ level }) => level === 'error')).toEqual([]);
     // The only engine connection is free again.
     await expect.poll(async () => (await app.inject('/cluster/info')).statusCode).toBe(200);
   });
