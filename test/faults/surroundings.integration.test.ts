@@ -12,8 +12,9 @@ import { execute } from '../support/execute.ts';
 import { once } from '../support/once.ts';
 import { ProbedGateway, type ProbedGatewayOptions } from '../support/probed-gateway.ts';
 import { until } from '../support/until.ts';
-import { FAULT_MS, Figures } from './support/figures.ts';
-import { Client, longest, type Outcome, statuses } from './support/load.ts';
+import { Figures } from './support/figures.ts';
+import type { Outcome } from './support/load.ts';
+import { type Fault, observe } from './support/observe.ts';
 
 // A gateway whose log, audit file or identity provider fails, while clients read and change access.
 
@@ -38,37 +39,6 @@ async function start(options: Omit<ProbedGatewayOptions, 'folder'>): Promise<Pro
   const gateway = await ProbedGateway.start({ folder: join(folder, `data-${++number}`), ...options });
   gateways.push(gateway);
   return gateway;
-}
-
-interface Fault {
-  readonly name: string;
-  readonly begin: () => unknown;
-  readonly end: () => unknown;
-}
-
-interface Seen {
-  readonly reads: readonly Outcome[];
-  readonly writes: readonly Outcome[];
-}
-
-/** One client reads and another one writes for the time of a fault, until both succeed again. */
-async function observe(
-  { name, begin, end }: Fault,
-  read: () => Promise<Outcome>,
-  write: () => Promise<Outcome>,
-): Promise<Seen> {
-  const [reads, writes] = [new Client(read, 50), new Client(write, 50)];
-  await until('both clients are served', () => reads.lastGoodAt > 0 && writes.lastGoodAt > 0);
-  await begin();
-  await delay(FAULT_MS);
-  await end();
-  const endedAt = performance.now();
-  await until('both are served again', () => reads.lastGoodAt >= endedAt && writes.lastGoodAt >= endedAt);
-  const recoveredMs = performance.now() - endedAt;
-  const seen = { reads: await reads.stop(), writes: await writes.stop() };
-  const text = `reads ${statuses(seen.reads)}; writes ${statuses(seen.writes)}`;
-  figures.add({ fault: name, seen: text, longest: longest([...seen.reads, ...seen.writes]), recoveredMs });
-  return seen;
 }
 
 const list = (of: ProbedGateway) => () => of.send('GET', `${MANAGER}/roles`);
@@ -106,7 +76,7 @@ describe.skipIf(NOT_ROOT)(named('a full disk (mounts a tmpfs)', NOT_ROOT), () =>
     const gateway = await start({ stdio: ['ignore', log, log] });
     const created: string[] = [];
     const fault = { name: 'the disk of the log is full', ...full() };
-    const { reads, writes } = await observe(fault, list(gateway), create(gateway, created));
+    const { reads, writes } = await observe(figures, fault, list(gateway), create(gateway, created));
     expect([kinds(reads), kinds(writes)]).toEqual([new Set([200]), new Set([200])]);
     await until('all lines are written', async () => {
       const text = await readFile(path, 'utf8');
@@ -122,7 +92,7 @@ describe.skipIf(NOT_ROOT)(named('a full disk (mounts a tmpfs)', NOT_ROOT), () =>
     const gateway = await start({ flags: { 'audit-file': path, 'audit-required': String(required) } });
     const created: string[] = [];
     const name = `the disk of the audit file is full, \`audit-required\` is ${required}`;
-    const { reads, writes } = await observe({ name, ...full() }, list(gateway), create(gateway, created));
+    const { reads, writes } = await observe(figures, { name, ...full() }, list(gateway), create(gateway, created));
     expect([kinds(reads), kinds(writes)]).toEqual([new Set([200]), new Set(required ? [200, 503] : [200])]);
     const { text } = await list(gateway)();
     const stored = (JSON.parse(text) as { name: string }[]).map((role) => role.name);
@@ -208,6 +178,7 @@ describe('an identity provider', () => {
       [answer, away] = [provider, false];
     };
     const { reads: known } = await observe(
+      figures,
       { name: `the identity provider ${what}`, begin, end },
       whoami(key),
       // A token with an unknown key is 401 while the provider says so.

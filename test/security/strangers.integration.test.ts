@@ -1,5 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,20 +9,19 @@ import { GatewayProcess } from '../support/gateway-process.ts';
 import { Pki } from '../support/kubernetes/pki.ts';
 import { WAIT_LIMIT_MS } from '../support/limits.ts';
 import { once } from '../support/once.ts';
+import { STRANGER, Strangers } from '../support/strangers.ts';
 
 // What clients without a credential, and callers that send nothing, can do to others: nothing that others notice.
 
 const WHOAMI = '/api/v1/rbac-manager/whoami';
 const SQL = JSON.stringify({ sql: 'SELECT city FROM orders' });
-/** Another address of this machine than that of other callers. */
-const STRANGER = '127.0.0.2';
 const DESCRIPTORS = 1024;
 /** Time-outs of heads, handshakes and bodies are ten seconds, and are looked at every two. */
 const SILENCE_ENDS_MS = 20_000;
 
 let engine: FakeEngine;
 let gateway: GatewayProcess | undefined;
-const sockets: Socket[] = [];
+const strangers = new Strangers();
 
 beforeAll(async () => {
   engine = new FakeEngine();
@@ -30,7 +29,7 @@ beforeAll(async () => {
   engine.serve(['orders_OFFLINE']);
 });
 afterEach(async () => {
-  for (const socket of sockets.splice(0)) socket.destroy();
+  strangers.leave();
   await gateway?.stop();
   gateway = undefined;
 });
@@ -40,17 +39,7 @@ async function start(options: Partial<Parameters<typeof GatewayProcess.start>[0]
   return (gateway = await GatewayProcess.start({ controllers: engine.url, ...options }));
 }
 
-/** Opens connections that stay open until the test ends, or the gateway closes them. */
-async function open(port: number, count: number, localAddress = STRANGER): Promise<Socket[]> {
-  const opened = Array.from({ length: count }, () => {
-    const socket = connect({ port, host: '127.0.0.1', localAddress });
-    socket.on('error', () => undefined);
-    sockets.push(socket);
-    return socket;
-  });
-  await Promise.all(opened.filter((socket) => socket.connecting).map((socket) => once(socket, 'connect')));
-  return opened;
-}
+const open = (...parameters: Parameters<Strangers['open']>): Promise<Socket[]> => strangers.open(...parameters);
 
 async function probe(path: string): Promise<number> {
   const url = `http://127.0.0.1:${gateway?.metricsPort}/${path}`;
@@ -76,19 +65,16 @@ describe('strangers', () => {
   ])('that pipeline `GET %s` are served between other callers', async (path, count) => {
     const asked = await start();
     await asked.call('GET', path);
-    const strangers = await open(asked.port, 100);
-    let answers = 0;
-    for (const socket of strangers) {
-      socket.on('data', (bytes) => (answers += String(bytes).split('HTTP/1.1 ').length - 1));
-      socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`.repeat(count));
-    }
-    await expect.poll(() => answers).toBeGreaterThan(0);
-    const before = answers;
+    const answered = strangers.answers;
+    await strangers.pipeline(asked.port, 100, count, path);
+    const answers = (): number => strangers.answers - answered;
+    await expect.poll(answers).toBeGreaterThan(0);
+    const before = answers();
     expect((await asked.call('GET', WHOAMI)).status).toBe(200);
     expect(await probe('livez')).toBe(200);
     // Two requests were served meanwhile, and the connections for them accepted.
-    expect(answers - before).toBeLessThan((100 * count) / 2);
-    await expect.poll(() => answers, { timeout: WAIT_LIMIT_MS }).toBe(100 * count);
+    expect(answers() - before).toBeLessThan((100 * count) / 2);
+    await expect.poll(answers, { timeout: WAIT_LIMIT_MS }).toBe(100 * count);
   });
 
   it('that open more silent connections than there are file descriptors stop nothing', async () => {
@@ -96,12 +82,12 @@ describe('strangers', () => {
     const [kept] = await open(asked.port, 1, '127.0.0.1');
     kept?.write(`GET / HTTP/1.1\r\nhost: x\r\n\r\n`);
     await once(kept as Socket, 'data');
-    for (const address of [STRANGER, '127.0.0.3', '127.0.0.4']) await open(asked.port, 400, address);
+    await strangers.beSilent(asked.port, 1_200);
     for (const path of ['livez', 'readyz', 'metrics']) expect(await probe(path), path).toBe(200);
     expect(await query(asked, asked.token)).toBe(200);
     expect((await refused('silent-connections')) + (await refused('connections'))).toBeGreaterThan(0);
     expect(await refused('connections-of-address')).toBeGreaterThan(0);
-    for (const socket of sockets.splice(1)) socket.destroy();
+    for (const socket of strangers.sockets.splice(1)) socket.destroy();
     kept?.write(`GET / HTTP/1.1\r\nhost: x\r\n\r\n`);
     await once(kept as Socket, 'data');
     expect(await query(asked, asked.token)).toBe(200);
@@ -173,13 +159,11 @@ describe('callers', () => {
       const statements = [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#*'] }];
       for (let i = 0; i < 4; i++) {
         const { bearerToken } = await asked.tokenFor(`idle-${i}`, statements);
-        const head = `POST /query/sql HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${bearerToken}\r\n${framing}\r\n\r\n`;
-        for (const socket of await open(asked.port, IDLE))
-          socket.write(`${head}${framing.includes('chunked') ? '9\r\n' : ''}{"sql":"S`);
+        await strangers.uploadIdly(asked.port, bearerToken, IDLE, framing);
       }
       await delay(500);
       expect(await query(asked, asked.token)).toBe(200);
-      const timeouts = sockets.map(async (socket) => {
+      const timeouts = strangers.sockets.map(async (socket) => {
         let received = '';
         socket.on('data', (bytes) => (received += String(bytes)));
         await once(socket, 'close', {}, SILENCE_ENDS_MS);
@@ -205,7 +189,7 @@ describe('callers', () => {
     expect(answers.map((text) => text.slice(9, 12))).toEqual(['200', '200', '200', '429']);
     expect(answers[3]).toMatch(/\r\nretry-after: 5\r\n.*connection: close\r\n/is);
     expect(await query(asked, asked.token)).toBe(200);
-    sockets[0]?.destroy();
+    strangers.sockets[0]?.destroy();
     await expect.poll(async () => (await status()).slice(9, 12)).toBe('200');
   });
 });

@@ -11,6 +11,7 @@ import { CuttableProxy } from '../support/kubernetes/cuttable-proxy.ts';
 import { WAIT_LIMIT_MS } from '../support/limits.ts';
 import { type RunningProduct, startProduct } from '../support/product-process.ts';
 import type { Program } from '../support/processes.ts';
+import { Strangers } from '../support/strangers.ts';
 import { until } from '../support/until.ts';
 
 // Mixed load on operator and gateway for a time; then memory, descriptors, sockets, timers, watches and stored results are where they began.
@@ -27,9 +28,12 @@ const ANSWER = JSON.stringify({
   numDocsScanned: ROWS.length,
 });
 const SQL = { sql: 'SELECT city FROM orders LIMIT 1000' };
+/** Callers without any right, whose uploads are idle. */
+const IDLE_CALLERS = 4;
 /** Growth of the heap between two parts of a long run that garbage collection explains. */
 const HEAP_GROWTH_BYTES = 24 * 1024 * 1024;
 
+const strangers = new Strangers();
 let api: ControlPlane;
 let proxy: CuttableProxy;
 let engine: FakeEngine;
@@ -54,6 +58,7 @@ beforeAll(async () => {
   gateway = await start('gateway', { 'max-requests-per-second': '0', 'max-failed-attempts': '1000000' });
 });
 afterAll(async () => {
+  strangers.leave();
   for (const program of programs) program.signalGroup('SIGKILL');
   await proxy?.close();
   await engine?.close();
@@ -192,6 +197,24 @@ async function load(ms: number, onCycle: () => Promise<void>): Promise<Map<numbe
   return counts;
 }
 
+/** What comes instead of what came last: silent connections, pipelined requests, idle uploads. */
+async function attack(cycle: number, tokens: readonly string[]): Promise<void> {
+  strangers.leave();
+  const port = Number(new URL(gateway.url).port);
+  if (cycle % 3 === 0) return strangers.beSilent(port, 1_100);
+  if (cycle % 3 === 1) return strangers.pipeline(port, 100, 60, '/', true);
+  for (const idle of tokens) await strangers.uploadIdly(port, idle, 33, 'content-length: 1048576');
+}
+
+async function idleTokens(call: Call): Promise<string[]> {
+  const tokens: string[] = [];
+  for (let i = 0; i < IDLE_CALLERS; i++) {
+    const { text } = await call('POST', `${RBAC}/service-tokens`, { description: `idle-${i}` });
+    tokens.push((JSON.parse(text) as { bearerToken: string }).bearerToken);
+  }
+  return tokens;
+}
+
 const SLACK: Use = { descriptors: 8, sockets: 6, timers: 8, heapBytes: Number.POSITIVE_INFINITY };
 const plus = (use: Use): Use => ({
   descriptors: use.descriptors + SLACK.descriptors,
@@ -207,6 +230,7 @@ it(
     const once = new Agent();
     const call = caller(once);
     await until('the administrator has its role', async () => (await call('GET', `${RBAC}/roles`)).status === 200);
+    const idle = await idleTokens(call);
     // What is opened once, such as pools and caches, is not a leak.
     await load(Math.min(5_000, SOAK_MS / 2), async () => undefined);
     await delay(1_000);
@@ -214,12 +238,15 @@ it(
     const watchesBefore = proxy.connections;
 
     const heaps: number[][] = [[], []];
+    let cycle = 0;
     const counts = await load(SOAK_MS, async () => {
+      await attack(cycle++, idle);
       // A network that is cut ends all watches; they must be opened again, and no second time.
       proxy.cut();
       proxy.mend();
       for (const [at, product] of products.entries()) heaps[at]?.push((await useOf(product)).heapBytes);
     });
+    strangers.leave();
     const after = await Promise.all(products.map((product, at) => settles(product, plus(before[at]!))));
     process.stdout.write(
       `${JSON.stringify({ statuses: Object.fromEntries(counts), before, after, watches: [watchesBefore, proxy.connections] })}\n`,
