@@ -225,8 +225,8 @@ export class FairQueue implements QueueState {
     const { key } = place;
     this.#used += by;
     key.used += by;
-    if (by >= 0) return;
     if (isFirstFitting(key)) this.#ready.add(key);
+    // Also where the place has grown: its key may have been the next one, and others fit.
     this.#serve();
   }
 

@@ -89,19 +89,18 @@ it('gives the units back that a place turns out not to need', () => {
   expect(queue.used).toBe(5);
 });
 
-it('does not block other keys where a place of the next key has grown', () => {
-  const { started, enter } = tried({ total: 10, perKey: 4 });
-  const grows = enter('a', { units: 1 });
-  const other = enter('b', { units: 4 });
-  const large = enter('c', { units: 4 });
-  enter('a', { units: 3, as: 'a2' });
-  enter('d', { units: 4 });
-  grows.resize(4);
-  other.release();
+it('serves those behind a place whose key has grown beyond its share, at once', () => {
+  const { started, enter } = tried({ total: 11, perKey: 6 });
+  const grows = enter('a', { units: 2 });
+  const others = [enter('b', { units: 6 }), enter('c', { units: 1 })];
+  enter('a', { units: 4, as: 'a2' });
+  enter('d', { units: 1 });
   expect(started).toEqual(['a', 'b', 'c']);
-  large.release();
+  grows.resize(3);
   expect(started).toEqual(['a', 'b', 'c', 'd']);
-  grows.release();
+  for (const other of others) other.release();
+  expect(started).toEqual(['a', 'b', 'c', 'd']);
+  grows.resize(2);
   expect(started).toEqual(['a', 'b', 'c', 'd', 'a2']);
 });
 
