@@ -13,7 +13,7 @@ const QUIET_MS = 50;
 /** Or when this has passed and no connection waits. */
 const MAX_QUIET_WAIT_MS = 250;
 /** Or when this has passed. */
-const MAX_HOLD_MS = 500;
+const MAX_HOLD_MS = 1_000;
 const QUIET_CHECK_MS = 10;
 /** Turns of the event loop; each one accepts a connection, if one waits. */
 const QUIET_TURNS = 3;

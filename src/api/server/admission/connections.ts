@@ -85,6 +85,8 @@ export class Connections {
    */
   attach(server: Server, onOpen: (socket: Socket, connection: Connection) => void): void {
     const open = new WeakMap<Socket, Connection>();
+    // Node calls it at close(), too.
+    server.closeIdleConnections = () => this.closeIdle();
     server.on('connection', (transport: Socket) => {
       const connection = this.#admit(transport);
       if (connection === undefined) return;
@@ -115,6 +117,15 @@ export class Connections {
     for (const { current } of this.#busy.keys()) if (current !== undefined) yield current;
   }
 
+  /**
+   * Closes the connections that wait for a further request. Node counts a connection as idle when its response has been written, and would discard
+   * what a slow client has not taken.
+   */
+  closeIdle(): void {
+    for (const { last } of this.#idle.keys()) if (last?.complete === true) last.socket.destroy();
+  }
+
+  /** Closes the connections that have not sent a whole request head. */
   closeSilent(): void {
     for (const { transport } of this.#silent.keys()) withErrorListener(transport).destroy();
   }
