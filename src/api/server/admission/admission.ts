@@ -9,7 +9,7 @@ import { type Connection, connectionOf, type Exchanged } from './connection.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
 import { MinRate } from './min-rate.ts';
 import { type Listener, parseInParts, serveSequentially } from './pipelining.ts';
-import { READER_GRACE_SECONDS, ReaderTransfer } from './reader.ts';
+import { disconnectStalledReader, READER_GRACE_SECONDS, ReaderTransfer } from './reader.ts';
 import { Turns } from './turns.ts';
 
 /** Bytes a second that a client must move on average. 0 for no minimum. */
@@ -42,6 +42,7 @@ export class Admission {
   readonly #trust: Trust | undefined;
   readonly #bodies: MinRate;
   readonly #readers: MinRate;
+  readonly #disconnectsStalled: boolean;
   readonly #pipelining: FairQueue;
   readonly #onRefused: (limit: string) => void;
   /** The server is about to close. */
@@ -56,6 +57,7 @@ export class Admission {
     this.#turns = new Turns({ clock, observer: metrics });
     const bodies = { name: 'body-rate', bytesPerSecond: minRates.body, graceSeconds: BODY_GRACE_SECONDS };
     this.#bodies = new MinRate({ ...bodies, clock, onRefused });
+    this.#disconnectsStalled = minRates.reader > 0;
     const readers = { name: 'reader-rate', bytesPerSecond: minRates.reader, graceSeconds: READER_GRACE_SECONDS };
     this.#readers = new MinRate({ ...readers, clock, onRefused });
     const pipelining = { total: MAX_PIPELINING, perKey: MAX_PIPELINING / 2, maxWaiting: 0 };
@@ -77,7 +79,7 @@ export class Admission {
       onBegin: (connection, { request, response }) => {
         this.#connections.begin(connection);
         if (this.#isClosing) announceClose(response);
-        this.#watchRates(connection, request);
+        this.#watchRates(connection, request, response);
       },
       onIdle: (connection) => this.#connections.end(connection),
     });
@@ -104,11 +106,12 @@ export class Admission {
     this.#connections.countCaller(connectionOf(socket), srn);
   }
 
-  #watchRates(connection: Connection, request: IncomingMessage): void {
+  #watchRates(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
     // Tests have requests without a connection.
     if (!(socket instanceof Socket)) return;
     if (!request.complete && hasBody(request)) this.#bodies.watch(new BodyTransfer(request));
+    if (this.#disconnectsStalled) disconnectStalledReader(response, () => this.#onRefused('reader-rate'));
     if (connection.isReaderWatched) return;
     connection.isReaderWatched = true;
     this.#readers.watch(new ReaderTransfer(socket));

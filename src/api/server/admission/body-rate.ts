@@ -7,6 +7,7 @@ export const BODY_GRACE_SECONDS = 10;
 
 /** The body of a request. One that is too slow ends as a server of Node ends those that do not arrive in time. */
 export class BodyTransfer implements Transfer {
+  readonly unseen = 0;
   readonly #request: IncomingMessage;
 
   constructor(request: IncomingMessage) {

@@ -20,6 +20,8 @@ export interface Transfer {
   readonly waitsForClient: boolean;
   /** Bytes moved so far, since any moment. */
   readonly bytes: number;
+  /** Bytes that may have moved, too, but are not counted yet. */
+  readonly unseen: number;
   /** Disconnects the client, which is too slow. */
   end(): void;
 }
@@ -88,7 +90,7 @@ export class MinRate implements QueueState {
     watched.credit = Math.min(watched.credit + bytes - watched.bytes - required, this.#maxCredit);
     watched.at = now;
     watched.bytes = bytes;
-    if (watched.credit >= 0) return;
+    if (watched.credit + transfer.unseen >= 0) return;
     this.#watched.delete(transfer);
     onRefused?.(this.name);
     transfer.end();

@@ -1,4 +1,5 @@
-import type { Socket } from 'node:net';
+import type { ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { cutConnection } from '../cut-connection.ts';
 import { connectionOf } from './connection.ts';
 import type { Transfer } from './min-rate.ts';
@@ -9,22 +10,13 @@ import type { Transfer } from './min-rate.ts';
  */
 export const READER_GRACE_SECONDS = 30;
 
-/** What Node knows of a TCP connection, and hands over to no one else: how much of a large write the operating system has taken. */
-interface Handle {
-  /** Includes what the operating system has not taken yet. */
-  readonly bytesWritten: number;
-  readonly writeQueueSize: number;
-}
-
 /** The responses of a connection, which are sent one after the other. What the client does not take of them is in memory. */
 export class ReaderTransfer implements Transfer {
   readonly #socket: Socket;
-  readonly #transport: Socket & { readonly _handle?: Handle | null };
 
   /** @param socket that of TLS where there is TLS */
   constructor(socket: Socket) {
     this.#socket = socket;
-    this.#transport = connectionOf(socket).transport;
   }
 
   get isOver(): boolean {
@@ -37,9 +29,12 @@ export class ReaderTransfer implements Transfer {
   }
 
   get bytes(): number {
-    const handle = this.#transport._handle;
-    if (handle) return handle.bytesWritten - handle.writeQueueSize;
     return this.#socket.bytesWritten - this.#socket.writableLength;
+  }
+
+  get unseen(): number {
+    // Node counts a write when the operating system has taken all of it.
+    return this.#socket.writableLength;
   }
 
   end(): void {
@@ -47,4 +42,27 @@ export class ReaderTransfer implements Transfer {
     if (response === undefined) this.#socket.destroy();
     else cutConnection(response);
   }
+}
+
+/**
+ * Disconnects a client that takes nothing at all of its response for this long, or twice as long. Node sees for that how much of a large write the
+ * operating system has taken, which the minimum rate cannot.
+ * @param onStall called when the client is disconnected
+ */
+export function disconnectStalledReader(
+  response: ServerResponse,
+  onStall: () => void,
+  stallMs = READER_GRACE_SECONDS * 1000,
+): void {
+  const { socket } = response;
+  // In tests without a connection.
+  if (!(socket instanceof Socket)) return;
+  const wait = (): void => void socket.setTimeout(stallMs);
+  response.on('timeout', () => {
+    // The response is not ready yet.
+    if (socket.writableLength === 0) return wait();
+    onStall();
+    cutConnection(response);
+  });
+  wait();
 }
