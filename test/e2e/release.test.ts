@@ -6,7 +6,7 @@ import { canHoldCluster, startCluster, type Cluster } from '../support/kind/clus
 import { sharedPinot } from '../support/pinot.ts';
 import { exerciseGateway, exerciseOperator } from '../support/kubernetes/exercise.ts';
 import { Rights } from '../support/kubernetes/rights.ts';
-import { Release, releasedChart } from '../support/release/release.ts';
+import { Release } from '../support/release/release.ts';
 import { Traffic } from '../support/release/traffic.ts';
 import { KUBECTL_TIMEOUT, TEST_LIMIT_MS, WAIT_LIMIT_MS } from '../support/limits.ts';
 import { until as untilHolds } from '../support/until.ts';
@@ -73,7 +73,7 @@ describe.skipIf(obstacle)(named('a release on a real cluster', obstacle), () => 
   }
 
   it('is upgraded from the chart of the last release', { timeout: 2 * TEST_LIMIT_MS }, async () => {
-    await release.deploy(values, releasedChart());
+    await release.deployReleased(values);
     await release.deploy(values);
   });
 

@@ -65,14 +65,20 @@ export class Release {
     return stdout;
   }
 
-  /** Installs or upgrades the release and waits until all of its pods are ready. @param chart that of the tree by default */
-  async deploy(values: object, chart = CHART): Promise<void> {
-    await this.helm(
-      ['upgrade', '--install', this.name, chart, '--values', '-', '--wait', '--timeout', '240s'],
-      values,
-    ).catch(async (error: unknown) => {
+  /** Installs or upgrades the release and waits until all of its pods are ready. */
+  async deploy(values: object): Promise<void> {
+    await this.helm([...this.#upgrade(CHART), '--wait', '--timeout', '240s'], values).catch(async (error: unknown) => {
       throw new Error(`${String(error)}\n${await this.describePods()}`, { cause: error });
     });
+  }
+
+  /** Installs the chart of the last release. The image is that of the tree, which needs newer definitions: its pods do not get ready. */
+  async deployReleased(values: object): Promise<void> {
+    await this.helm(this.#upgrade(releasedChart()), values);
+  }
+
+  #upgrade(chart: string): string[] {
+    return ['upgrade', '--install', this.name, chart, '--values', '-'];
   }
 
   /** kubectl in the release's namespace. @throws when it fails */
