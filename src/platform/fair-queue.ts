@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts';
+import { untilAborted } from './until-aborted.ts';
 
 /** Limits of one queue. `Infinity` is no limit. */
 export interface QueueLimits {
@@ -20,11 +21,11 @@ export type Refusal = 'full' | 'full-of-key' | 'timeout';
 
 export interface PlaceOptions {
   /** Units that it uses; default 1. More than the limits allow are taken as the most that they allow. */
-  readonly units?: number;
+  readonly units?: number | undefined;
   /** The most units of the key, instead of `perKey`. */
-  readonly most?: number;
+  readonly most?: number | undefined;
   /** True for work that has begun before: it goes ahead of all places that have not. */
-  readonly first?: boolean;
+  readonly first?: boolean | undefined;
   /** Called once when the place is given: at once within `enter` where there is room. It must not throw. */
   readonly start: (place: Place) => void;
   /** Called once if the place is refused. It must not throw. */
@@ -62,8 +63,8 @@ interface Key {
   used: number;
   /** Places that have not ended. */
   places: number;
-  /** Without those that go ahead. */
-  readonly waiting: Set<QueuePlace>;
+  /** Without those that go ahead. Undefined until one waits, because most keys have a place at once. */
+  waiting: Set<QueuePlace> | undefined;
 }
 
 const UNMEASURED: Pick<Clock, 'monotonic' | 'schedule'> = { monotonic: () => 0, schedule: () => () => undefined };
@@ -141,14 +142,13 @@ export class FairQueue implements QueueState {
 
   /** Asks for a place. It is given or refused by the functions of `options`. A place that is given must be released; a refused one has ended. */
   enter(key: string, options: PlaceOptions): Place {
+    return this.#enter(key, options);
+  }
+
+  #enter(key: string, options: PlaceOptions): QueuePlace {
     const { total, perKey = total } = this.#limits;
-    const { most = perKey, units = 1, first = false } = options;
-    const place = new QueuePlace(this, this.#keyOf(key), {
-      ...options,
-      first,
-      most,
-      units: Math.min(units, most, total),
-    });
+    const { most = perKey, units = 1 } = options;
+    const place = new QueuePlace(this, this.#keyOf(key), options, most, Math.min(units, most, total));
     place.key.places++;
     if (!this.#isOvertaking(place) && this.#fits(place)) {
       this.#count(place);
@@ -166,31 +166,15 @@ export class FairQueue implements QueueState {
    * @param options.signal ends the wait; a place that is given must be released by the caller
    * @throws {QueueRefusal}; the reason of the signal where it aborts first
    */
-  async acquire(
+  acquire(
     key: string,
-    { signal, ...options }: Pick<PlaceOptions, 'units' | 'most' | 'first'> & { readonly signal?: AbortSignal } = {},
+    { signal, units, most, first }: Omit<PlaceOptions, 'start' | 'refuse'> & { readonly signal?: AbortSignal } = {},
   ): Promise<Place> {
-    signal?.throwIfAborted();
+    if (signal?.aborted) return Promise.reject(signal.reason as Error);
     const { promise, resolve, reject } = Promise.withResolvers<Place>();
-    const place = this.enter(key, {
-      ...options,
-      start: resolve,
-      refuse: (reason) => reject(new QueueRefusal(reason, this.#limits)),
-    });
-    if (signal === undefined) return promise;
-    const abort = (): void => {
-      place.release();
-      reject(signal.reason as Error);
-    };
-    signal.addEventListener('abort', abort, { once: true });
-    try {
-      const given = await promise;
-      // It may have aborted since the place was given.
-      signal.throwIfAborted();
-      return given;
-    } finally {
-      signal.removeEventListener('abort', abort);
-    }
+    const refuse = (reason: Refusal): void => reject(new QueueRefusal(reason, this.#limits));
+    const place = this.#enter(key, { units, most, first, start: resolve, refuse });
+    return signal === undefined || !place.isWaiting ? promise : untilGiven(promise, place, signal);
   }
 
   /** As `enter`, for what does not wait. @returns the place, or why there is none */
@@ -247,14 +231,14 @@ export class FairQueue implements QueueState {
   #keyOf(name: string): Key {
     const known = this.#keys.get(name);
     if (known !== undefined) return known;
-    const key = { name, used: 0, places: 0, waiting: new Set<QueuePlace>() };
+    const key: Key = { name, used: 0, places: 0, waiting: undefined };
     this.#keys.set(name, key);
     return key;
   }
 
   /** A key at its share stops only its own places: these are in `waiting`, and the key is not ready. */
   #isOvertaking({ first, key }: QueuePlace): boolean {
-    return this.#first.size > 0 || (!first && (this.#ready.size > 0 || key.waiting.size > 0));
+    return this.#first.size > 0 || (!first && (this.#ready.size > 0 || waitingOf(key) > 0));
   }
 
   #fits(place: QueuePlace): boolean {
@@ -263,7 +247,7 @@ export class FairQueue implements QueueState {
 
   #refusal(place: QueuePlace): Refusal | undefined {
     const { maxWaiting, maxWaitingOfKey = maxWaiting } = this.#limits;
-    if (place.key.waiting.size >= maxWaitingOfKey) return fitsShare(place) ? 'full' : 'full-of-key';
+    if (waitingOf(place.key) >= maxWaitingOfKey) return fitsShare(place) ? 'full' : 'full-of-key';
     return this.#waiting >= maxWaiting ? 'full' : undefined;
   }
 
@@ -289,7 +273,7 @@ export class FairQueue implements QueueState {
     place.since = this.#clock.monotonic();
     if (place.first) this.#first.add(place);
     else {
-      key.waiting.add(place);
+      (key.waiting ??= new Set()).add(place);
       if (isFirstFitting(key)) this.#ready.add(key);
     }
     const { maxWaitMs } = this.#limits;
@@ -307,7 +291,7 @@ export class FairQueue implements QueueState {
     place.cancelTimeout?.();
     this.#waiting--;
     if (this.#first.delete(place)) return;
-    key.waiting.delete(place);
+    key.waiting?.delete(place);
     this.#ready.delete(key);
     if (isFirstFitting(key)) this.#ready.add(key);
   }
@@ -330,9 +314,8 @@ export class FairQueue implements QueueState {
   #next(): QueuePlace | undefined {
     for (const place of this.#first) return place;
     for (const key of this.#ready) {
-      for (const place of key.waiting)
-        if (fitsShare(place)) return place;
-        else break;
+      const place = firstOf(key);
+      if (place !== undefined && fitsShare(place)) return place;
       // A place of the key has grown since.
       this.#ready.delete(key);
     }
@@ -345,9 +328,31 @@ function fitsShare({ first, key, units, most }: QueuePlace): boolean {
   return first || key.used + units <= most;
 }
 
-function isFirstFitting({ waiting }: Key): boolean {
-  const [first] = waiting;
+function firstOf({ waiting }: Key): QueuePlace | undefined {
+  if (waiting !== undefined) for (const place of waiting) return place;
+  return undefined;
+}
+
+function waitingOf({ waiting }: Key): number {
+  return waiting === undefined ? 0 : waiting.size;
+}
+
+function isFirstFitting(key: Key): boolean {
+  const first = firstOf(key);
   return first !== undefined && fitsShare(first);
+}
+
+/** @throws the reason of the signal where it aborts first; the place is released then */
+async function untilGiven(promise: Promise<Place>, place: Place, signal: AbortSignal): Promise<Place> {
+  try {
+    const given = await untilAborted(promise, signal);
+    // It may have aborted since the place was given.
+    signal.throwIfAborted();
+    return given;
+  } catch (error) {
+    place.release();
+    throw error;
+  }
 }
 
 class QueuePlace implements Place {
@@ -357,22 +362,22 @@ class QueuePlace implements Place {
   units: number;
   /** Monotonic time when it began to wait. */
   since = 0;
-  cancelTimeout: (() => void) | undefined;
+  cancelTimeout: (() => void) | undefined = undefined;
   readonly #queue: FairQueue;
-  readonly #options: Pick<PlaceOptions, 'start' | 'refuse'>;
+  readonly #options: PlaceOptions;
   #state: 'waiting' | 'used' | 'ended' = 'waiting';
 
-  constructor(
-    queue: FairQueue,
-    key: Key,
-    options: Pick<PlaceOptions, 'start' | 'refuse'> & { first: boolean; most: number; units: number },
-  ) {
+  constructor(queue: FairQueue, key: Key, options: PlaceOptions, most: number, units: number) {
     this.key = key;
-    this.first = options.first;
-    this.most = options.most;
-    this.units = options.units;
+    this.first = options.first === true;
+    this.most = most;
+    this.units = units;
     this.#queue = queue;
     this.#options = options;
+  }
+
+  get isWaiting(): boolean {
+    return this.#state === 'waiting';
   }
 
   /** For `FairQueue`. */
