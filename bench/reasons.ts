@@ -37,7 +37,7 @@ const REASONS: readonly Reason[] = [
   },
   {
     work: /^pass-through of POST \/query\/sql, 10 KB/,
-    text: 'The profile (under "What the hot paths spend") is flat: the largest part is the two writes to sockets, as in the peers; reading and judging the text, the credential and the check of the tables in the response are 3 to 8 % each, with what they call. The peers do none of them',
+    text: 'One request starts in each turn of the event loop, what arrives is parsed in parts, and a query passes five queues: so requests that arrive together are written apart, and each write wakes the engine. The profile (under "What the hot paths spend") is flat: the largest part is the two writes to sockets, as in the peers; reading and judging the text, the credential and the check of the tables in the response are 3 to 8 % each, with what they call. The peers do none of them',
   },
   {
     work: /^pass-through of POST \/query\/sql, 1024 KB/,
