@@ -41,11 +41,11 @@ const REASONS: readonly Reason[] = [
   },
   {
     work: /^the same at its end$|^storing 500,000 rows \(53 MB\), memory store$/,
-    text: 'It misses by a few hundredths, which is the spread of repeated runs on this machine: the rows beside it (the front of the same result, the file store) do the same or more work and meet their goals',
+    text: 'Not known. It was measured once and misses by a few hundredths; the rows beside it (the front of the same result, the file store) meet their goals',
   },
   {
     work: /^pass-through of POST \/query\/sql, 10 KB/,
-    text: 'One request starts in each turn of the event loop, what arrives is parsed in parts, and a query passes five queues: so requests that arrive together are written apart, and each write wakes the engine. The profile (under "What the hot paths spend") is flat: the largest part is the two writes to sockets, as in the peers; reading and judging the text, the credential and the check of the tables in the response are 3 to 8 % each, with what they call. The peers do none of them',
+    text: 'Known only in part. The cost came with the limits of connections and bodies, the queues, and what the metrics of upstream addresses and traces record of a query. Without the parsing in parts and without the turns of requests the figure is about the same. The profile (under "What the hot paths spend") is flat: the largest part is the two writes to sockets, as in the peers; reading and judging the text, the credential and the check of the tables in the response are 3 to 8 % each, with what they call. The peers do none of them',
   },
   {
     work: /^pass-through of POST \/query\/sql, 1024 KB/,

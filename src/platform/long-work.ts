@@ -49,7 +49,7 @@ export class LongWork {
   constructor({ clock, afterSlice = (call) => void setImmediate(call) }: LongWorkOptions) {
     this.#clock = clock;
     this.#afterSlice = afterSlice;
-    // Whoever has work waits for it, so other limits bound how many wait.
+    // The number of waiting works is bounded elsewhere: each belongs to a request or a stream that has a limit of its own.
     this.#slices = new FairQueue({ name: 'slices', total: 1, maxWaiting: Infinity }, clock);
   }
 
