@@ -1,5 +1,5 @@
-import type { MonotonicClock } from '../../../platform/clock.ts';
-import { FairQueue } from '../../../platform/fair-queue.ts';
+import type { Clock, MonotonicClock } from '../../../platform/clock.ts';
+import { FairQueue, type Place, QueueRefusal } from '../../../platform/fair-queue.ts';
 import { damaged, QueryError } from '../../errors.ts';
 import type { ResultReader, ResultRecord, ResultWriter } from '../../result-store.ts';
 import { decodeIndex, encodeIndex, indexBytes, type RowIndex, storedRowBytes } from '../../row-index.ts';
@@ -82,10 +82,13 @@ export class ObjectWriter implements ResultWriter {
 /** Fewer than the connections that the SDKs open (50), so that calls other than reads have some. */
 const READS_AT_ONCE = 32;
 const READS_OF_OWNER = READS_AT_ONCE / 2;
+/** As long as a bucket that does not respond is waited for. */
+const MAX_WAIT_MS = 12_000;
 
 /** The reads of rows in a bucket; the owners of results take turns. A read lasts for as long as its client reads. */
-export function bucketReads(): FairQueue {
-  return new FairQueue({ name: 'bucket-reads', total: READS_AT_ONCE, perKey: READS_OF_OWNER, maxWaiting: Infinity });
+export function bucketReads(clock: Pick<Clock, 'monotonic' | 'schedule'>): FairQueue {
+  const limits = { total: READS_AT_ONCE, perKey: READS_OF_OWNER, maxWaiting: Infinity, maxWaitMs: MAX_WAIT_MS };
+  return new FairQueue({ name: 'bucket-reads', ...limits }, clock);
 }
 
 export interface ObjectReaderOptions {
@@ -132,7 +135,7 @@ export class ObjectReader implements ResultReader {
   async *stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
     const { reads, problem } = this.#options;
     if (problem !== undefined) throw problem;
-    const place = await reads.acquire(this.record.owner, { signal });
+    const place = await placeIn(reads, this.record.owner, signal);
     try {
       yield* this.#pieces(from, to, signal);
     } finally {
@@ -173,6 +176,17 @@ export class ObjectReader implements ResultReader {
 
   get #key(): string {
     return this.record.requestId + ROWS;
+  }
+}
+
+/** @throws {QueryError} busy; the reason of the signal */
+async function placeIn(reads: FairQueue, owner: string, signal: AbortSignal): Promise<Place> {
+  try {
+    return await reads.acquire(owner, { signal });
+  } catch (error) {
+    if (!(error instanceof QueueRefusal)) throw error;
+    const waited = `${MAX_WAIT_MS / 1000} s`;
+    throw new QueryError('busy', `other reads of results of this owner lasted longer than ${waited}; try again later`);
   }
 }
 

@@ -1,3 +1,4 @@
+import type { FairQueue } from '../../../platform/fair-queue.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { Deadline } from '../../../platform/deadline.ts';
 import { damaged, QueryError } from '../../errors.ts';
@@ -45,7 +46,7 @@ export class ObjectResultStore implements ResultStore {
   readonly #tag: string;
   readonly #client: ObjectClient;
   readonly #cache = createResultCache();
-  readonly #reads = bucketReads();
+  readonly #reads: FairQueue;
   /** When the bucket last confirmed that the result exists. */
   readonly #seen = new WeakMap<CachedResult, number>();
   /** Results being written, with their start time: the leftovers of a writer that is never closed must not stay forever. */
@@ -61,6 +62,7 @@ export class ObjectResultStore implements ResultStore {
     if (compression !== undefined) this.compression = compression;
     this.notes = new ObjectNotes(this.#client);
     this.#clock = clock;
+    this.#reads = bucketReads(clock);
     this.#onProblem = onProblem;
     this.#tag = holderTag(gatewayId);
     const isBeingWritten = (requestId: string): boolean =>

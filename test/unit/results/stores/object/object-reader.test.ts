@@ -115,9 +115,10 @@ describe('the rows of an object whose connection is closed while they are read',
 
 it('reads of one owner leave half of the connections to others', async () => {
   const bucket = new ClosingBucket();
+  const clock = new FakeClock();
   const store = new ObjectResultStore(bucket, {
     gatewayId: 'gateway-0',
-    clock: new FakeClock(),
+    clock,
     onProblem: () => undefined,
   });
   const { signal } = new AbortController();
@@ -139,7 +140,10 @@ it('reads of one owner leave half of the connections to others', async () => {
   const other = begin(ofBob);
   expect((await other.first).done).toBe(false);
   expect(bucket.ranges).toHaveLength(17);
+  const refused = Promise.allSettled(reads.slice(32).map(({ first }) => first));
   for (const { pieces } of [...reads.slice(0, 16), other]) await pieces.return?.();
   await settle();
   expect(bucket.ranges).toHaveLength(17 + 16);
+  await clock.advance(12_000);
+  for (const result of await refused) expect(result).toMatchObject({ status: 'rejected', reason: { code: 'busy' } });
 });
