@@ -142,7 +142,11 @@ describe('two environments in one cluster', () => {
   });
 
   it('the definitions move to their own chart, without a deletion', async () => {
-    await api.mustKubectl(['-n', 'one', 'apply', '-f', '-'], { input: JSON.stringify(role('kept')) });
+    // The API server reads new versions of definitions for its admission policies every five seconds, and answers 503 before.
+    await eventually(
+      () => api.kubectl(['-n', 'one', 'apply', '-f', '-'], { input: JSON.stringify(role('kept')) }),
+      ({ code }) => code === 0,
+    );
     await deploy('one', WITHOUT_DEFINITIONS);
     expect(await definitions()).toHaveLength(5);
     const where = ['--namespace', 'olap-system', '--create-namespace'];
