@@ -197,13 +197,19 @@ async function load(ms: number, onCycle: () => Promise<void>): Promise<Map<numbe
   return counts;
 }
 
-/** What comes instead of what came last: silent connections, pipelined requests, idle uploads. */
+/** What comes instead of what came last: silent connections, pipelined requests, a log that nobody reads, idle uploads. */
 async function attack(cycle: number, tokens: readonly string[]): Promise<void> {
-  strangers.leave();
+  endAttack();
   const port = Number(new URL(gateway.url).port);
-  if (cycle % 3 === 0) return strangers.beSilent(port, 1_100);
-  if (cycle % 3 === 1) return strangers.pipeline(port, 100, 60, '/', true);
+  if (cycle % 4 === 0) return strangers.beSilent(port, 1_100);
+  if (cycle % 4 === 1) return strangers.pipeline(port, 100, 60, '/', true);
+  if (cycle % 4 === 2) return gateway.program.readOutput(false);
   for (const idle of tokens) await strangers.uploadIdly(port, idle, 33, 'content-length: 1048576');
+}
+
+function endAttack(): void {
+  strangers.leave();
+  gateway.program.readOutput(true);
 }
 
 async function idleTokens(call: Call): Promise<string[]> {
@@ -246,7 +252,7 @@ it(
       proxy.mend();
       for (const [at, product] of products.entries()) heaps[at]?.push((await useOf(product)).heapBytes);
     });
-    strangers.leave();
+    endAttack();
     const after = await Promise.all(products.map((product, at) => settles(product, plus(before[at]!))));
     process.stdout.write(
       `${JSON.stringify({ statuses: Object.fromEntries(counts), before, after, watches: [watchesBefore, proxy.connections] })}\n`,

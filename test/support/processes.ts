@@ -70,6 +70,14 @@ export class Program {
     }
   }
 
+  /** Stops reading its output, as a collector of logs that stands still, or goes on. */
+  readOutput(reads: boolean): void {
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      if (reads) stream?.resume();
+      else stream?.pause();
+    }
+  }
+
   /** Writes to its standard input. */
   type(text: string): void {
     this.#child.stdin?.write(text);
