@@ -92,13 +92,17 @@ function resultOf(status: TokenReviewStatus, audiences: readonly string[]): Auth
       message: `the token is for another audience: it must have ${audiences.map((name) => `\`${name}\``).join(' or ')}`,
     };
   }
+  const groups: unknown = status.user?.groups ?? [];
+  // Denies for groups that cannot be read would not apply.
+  if (!Array.isArray(groups) || groups.some((name) => typeof name !== 'string'))
+    return { outcome: 'rejected', message: 'the Kubernetes API returned groups that are no list of names' };
   return {
     outcome: 'authenticated',
     principal: {
       kind: 'user',
       srn: srnText('user', id),
       id,
-      groups: status.user?.groups ?? [],
+      groups: groups as string[],
       // The API server is trusted for its user names, and so for the domain of an e-mail address.
       domain: emailDomain(id),
       authenticator: 'kubernetes',

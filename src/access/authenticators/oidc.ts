@@ -2,8 +2,8 @@ import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import type { Clock } from '../../platform/clock.ts';
 import type { AuthenticationResult, Authenticator, Credential } from './authenticator.ts';
 import { srnText } from '../policy/srn.ts';
-import { foldCase, LOCAL_ADMINISTRATOR_NAME } from '../subjects.ts';
-import { createResultCache, emailDomain, tokenKey, unverifiedClaims, type ResultCache } from './result-cache.ts';
+import { domainOf, groupsOf, isReserved, type Claim } from './claims.ts';
+import { createResultCache, tokenKey, unverifiedClaims, type ResultCache } from './result-cache.ts';
 
 export interface OidcAuthenticatorOptions {
   readonly issuer: string;
@@ -17,6 +17,8 @@ export interface OidcAuthenticatorOptions {
   readonly usernameClaim: string;
   /** Claim with the user's groups. */
   readonly groupsClaim: string;
+  /** Called with the reason for a token whose groups cannot be read, which then has none; without it, the token is rejected. */
+  readonly onUnreadableGroups?: ((problem: string) => void) | undefined;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   /** Called with the reason when the issuer's keys are not available. */
   readonly onUnavailable?: (error: unknown) => void;
@@ -26,7 +28,6 @@ export interface OidcAuthenticatorOptions {
 const TTL_MS = 60_000;
 /** Allowed difference between the clocks. */
 const CLOCK_TOLERANCE_SECONDS = 5;
-const MAX_GROUPS = 1000;
 
 /** Authenticates tokens of an OpenID Connect issuer, verified with the issuer's keys. */
 export class OidcAuthenticator implements Authenticator {
@@ -94,7 +95,7 @@ export class OidcAuthenticator implements Authenticator {
   }
 
   #principal(payload: JWTPayload): AuthenticationResult {
-    const { usernameClaim, groupsClaim } = this.#options;
+    const { usernameClaim } = this.#options;
     const verified = payload['email_verified'] === true;
     const id = payload[usernameClaim];
     if (typeof id !== 'string' || id === '' || /[\s\p{Cc}]/u.test(id))
@@ -110,34 +111,28 @@ export class OidcAuthenticator implements Authenticator {
         message: 'the e-mail address of the token is not verified: `email_verified` must be true',
       };
     }
-    const email = payload['email'];
-    const groups = payload[groupsClaim];
+    const domain = domainOf(payload);
+    if ('problem' in domain) return { outcome: 'rejected', message: domain.problem };
+    const groups = this.#groups(payload);
+    if ('problem' in groups) return { outcome: 'rejected', message: groups.problem };
     return {
       outcome: 'authenticated',
       principal: {
         kind: 'user',
         srn: srnText('user', id),
         id,
-        groups: groupNames(groups),
-        domain: verified && typeof email === 'string' ? emailDomain(email) : undefined,
+        groups: groups.value,
+        domain: domain.value,
         authenticator: 'oidc',
       },
     };
   }
-}
 
-function groupNames(claim: unknown): string[] {
-  const entries: unknown[] = Array.isArray(claim) ? claim : [claim];
-  return entries
-    .filter((entry): entry is string => typeof entry === 'string' && entry !== '' && !isReserved(entry))
-    .slice(0, MAX_GROUPS);
-}
-
-/** Names of Kubernetes for its service accounts, components and their groups. */
-const KUBERNETES_PREFIX = 'system:';
-
-/** Whether only another authenticator may assert the name: a user of an issuer would be the same subject, and the owner of its results. */
-function isReserved(name: string): boolean {
-  const folded = foldCase(name);
-  return folded.startsWith(KUBERNETES_PREFIX) || folded === LOCAL_ADMINISTRATOR_NAME;
+  #groups(payload: JWTPayload): Claim<readonly string[]> {
+    const { groupsClaim, onUnreadableGroups } = this.#options;
+    const groups = groupsOf(payload, groupsClaim);
+    if ('value' in groups || !onUnreadableGroups) return groups;
+    onUnreadableGroups(groups.problem);
+    return { value: [] };
+  }
 }

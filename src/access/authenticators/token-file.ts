@@ -4,6 +4,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { AuthenticationResult, Authenticator, Credential } from './authenticator.ts';
 import type { Principal } from '../principal.ts';
 import { srnText } from '../policy/srn.ts';
+import { problemOfName } from './claims.ts';
 import { emailDomain } from './result-cache.ts';
 
 /** A line of the token file. It contains the hash, not the token. */
@@ -61,13 +62,17 @@ function parseEntry(line: string): TokenFileEntry | string {
   } catch {
     return 'is not JSON, such as {"sha256": "…", "user": "you@example.com", "groups": []}';
   }
-  const { sha256, user, groups, expiresAt } = { ...(value as Partial<TokenFileEntry>) };
+  const { sha256, user, groups, expiresAt, ...others } = { ...(value as Partial<TokenFileEntry>) };
+  const [unknown] = Object.keys(others);
+  // A misspelt `groups` would be a user without groups, to whom their denies do not apply.
+  if (unknown !== undefined)
+    return `has an unknown field: only \`sha256\`, \`user\`, \`groups\`, \`expiresAt\` are known`;
   if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256))
     return 'has no `sha256`: the SHA-256 of the token as 64 hex digits';
   if (typeof user !== 'string' || !/^\S+$/.test(user)) return 'has no `user`: a name without spaces';
-  if (groups !== undefined && !(Array.isArray(groups) && groups.every((group) => typeof group === 'string')))
-    return 'has invalid `groups`: they must be a list of texts';
-  if (expiresAt !== undefined && Number.isNaN(Date.parse(expiresAt)))
+  if (groups !== undefined && !(Array.isArray(groups) && groups.every((group) => problemOfName(group) === undefined)))
+    return 'has invalid `groups`: they must be a list of names';
+  if (expiresAt !== undefined && (typeof expiresAt !== 'string' || Number.isNaN(Date.parse(expiresAt))))
     return 'has an invalid `expiresAt`: it must be a time such as 2030-12-31T23:59:59Z';
   return { sha256, user, ...(groups && { groups }), ...(expiresAt !== undefined && { expiresAt }) };
 }

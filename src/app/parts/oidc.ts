@@ -67,6 +67,10 @@ export function oidcAuthenticator({ settings, log, registry, closers }: Boot): O
     algorithms: settings['oidc-algorithms'],
     usernameClaim: settings['oidc-username-claim'],
     groupsClaim: settings['oidc-groups-claim'],
+    onUnreadableGroups:
+      settings['oidc-unreadable-groups'] === 'refuse'
+        ? undefined
+        : (problem) => log.warn({ issuer, problem }, 'accepted a token without the groups that it could not read'),
     clock: systemClock,
     onUnavailable(error) {
       // The read that failed has a line already.

@@ -74,6 +74,11 @@ export const ACCESS_SETTINGS = {
     default: 'email',
   }),
   'oidc-groups-claim': text({ description: 'Claim with the user’s groups.', default: 'groups' }),
+  'oidc-unreadable-groups': choice(['refuse', 'without-groups'], {
+    description:
+      'What happens to a token whose groups cannot be read. `without-groups`: it has none, so that denies for its groups do not apply to it. See [rbac.md](rbac.md#users-of-an-identity-provider).',
+    default: 'refuse',
+  }),
   'oidc-client-id': Type.Optional(
     text({ description: 'Client id of the dashboard. Enables OIDC sign-in to the dashboard.' }),
   ),

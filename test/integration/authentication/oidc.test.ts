@@ -58,6 +58,14 @@ describe('tokens of an OpenID Connect issuer', () => {
     expect(await created.json()).toMatchObject({ createdBy: 'srn2:user#ann@example.com' });
   });
 
+  it('are rejected, with the reason, when their groups cannot be read, so that no deny for a group is bypassed', async () => {
+    for (const groups of [{ contractors: true }, [{ name: 'contractors' }], '["contractors"]', [['contractors']]])
+      expect(await whoAmI(await issuer.token({ user: { ...ANN, groups } }))).toEqual({
+        status: 401,
+        body: expect.objectContaining({ message: expect.stringContaining('the claim `groups`') }),
+      });
+  });
+
   it('are rejected when they have expired, also while they are cached', async () => {
     const token = await issuer.token({ user: ANN, seconds: 1 });
     expect((await whoAmI(token)).status).toBe(200);

@@ -67,6 +67,17 @@ describe('TokenReview', () => {
     });
   });
 
+  it.each(['devs', ['devs', {}], { devs: true }])(
+    'rejects a status with groups that cannot be read: %j',
+    async (groups) => {
+      const { ask } = setup({ ...ALICE, user: { username: 'alice', groups: groups as never } });
+      expect(await ask('t')).toMatchObject({
+        outcome: 'rejected',
+        message: expect.stringContaining('no list of names'),
+      });
+    },
+  );
+
   it('accepts any audience where none is required', async () => {
     const { authenticated, user } = ALICE;
     const { ask } = setup({ authenticated: authenticated!, user: user! }, { audiences: [] });

@@ -59,16 +59,72 @@ describe('OIDC', () => {
 
   it.each([
     ['devs', ['devs']],
+    ['Domain Users', ['Domain Users']],
     [
-      ['a', '', 5, null, 'b'],
-      ['a', 'b'],
+      ['a', '[Team] b', 'cn=c,ou=d'],
+      ['a', '[Team] b', 'cn=c,ou=d'],
     ],
-    ['', []],
-    [5, []],
-    [{ a: 'b' }, []],
-    [Array.from({ length: 1001 }, (_, index) => `g${index}`), Array.from({ length: 1000 }, (_, index) => `g${index}`)],
-  ])('has the groups of the claim that are names, %#', async (groups, expected) => {
+    [[], []],
+    [undefined, []],
+    [Array.from({ length: 1000 }, (_, index) => `g${index}`), Array.from({ length: 1000 }, (_, index) => `g${index}`)],
+  ])('has the groups of the claim, %#', async (groups, expected) => {
     expect(await ask(await sign({ ...CLAIMS, groups }))).toMatchObject({ principal: { groups: expected } });
+  });
+
+  // Denies for these groups would not apply to a user without groups.
+  it.each([
+    ['an object', { contractors: true }, 'is an object'],
+    ['a list of objects', [{ name: 'contractors' }], 'contains an object'],
+    ['a nested list', [['contractors']], 'contains a list'],
+    ['a number', 5, 'is a number'],
+    ['a list with a number', ['devs', 5], 'contains a number'],
+    ['a list with null', ['devs', null], 'contains null'],
+    ['null', null, 'is null'],
+    ['an empty text', '', 'is an empty text'],
+    ['a list with an empty text', ['devs', ' '], 'contains an empty text'],
+    ['JSON in a text', '["contractors"]', 'is a text that is JSON'],
+    ['JSON in a list', ['["contractors"]'], 'contains a text that is JSON'],
+    ['several names in a text', 'staff,contractors', 'is one text with several names'],
+    ['white space', ['contractors '], 'contains a text with control characters or with white space'],
+    ['a control character', ['contr\u0000actors'], 'contains a text with control characters'],
+    ['a long name', ['x'.repeat(1025)], 'contains a text of 1025 characters'],
+    ['too many', Array.from({ length: 1001 }, (_, index) => `g${index}`), 'has 1001 names'],
+  ])('rejects a token with groups that cannot be read: %s', async (_what, groups, problem) => {
+    const token = await sign({ ...CLAIMS, groups });
+    const rejected = await ask(token);
+    expect(rejected).toEqual({
+      outcome: 'rejected',
+      message: expect.stringMatching(/^the claim `groups` .*: it must be a list of at most 1000 names$/),
+    });
+    expect(rejected).toMatchObject({ message: expect.stringContaining(problem) });
+    const problems: string[] = [];
+    const accepted = await ask(token, { onUnreadableGroups: (text) => problems.push(text) });
+    expect(accepted).toMatchObject({ outcome: 'authenticated', principal: { groups: [] } });
+    expect(problems).toEqual([expect.stringContaining(problem)]);
+  });
+
+  it.each([
+    [{ _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: 'https://graph.example.com' } } }],
+    [{ hasgroups: true }],
+    [{ hasgroups: 'true' }],
+  ])('rejects a token without the groups that are elsewhere: %j', async (overage) => {
+    const token = await sign({ ...without('groups'), ...overage });
+    expect(await ask(token)).toEqual({ outcome: 'rejected', message: expect.stringContaining('too many') });
+  });
+
+  it.each([
+    [{ email: 5 }, 'no e-mail address'],
+    [{ email: 'ann@a@contractors.test' }, 'no e-mail address'],
+    [{ email: ['ann@contractors.test'] }, 'no e-mail address'],
+    [{ email_verified: 'true' }, '`email_verified` is a string'],
+    [{ email_verified: 1 }, '`email_verified` is a number'],
+    [{ _claim_names: { email: 'src1' } }, 'left the e-mail address out'],
+  ])('rejects a token whose domain cannot be read: %j', async (claims, message) => {
+    const token = await sign({ ...CLAIMS, ...claims } as JWTPayload);
+    expect(await ask(token, { usernameClaim: 'sub' })).toEqual({
+      outcome: 'rejected',
+      message: expect.stringContaining(message),
+    });
   });
 
   it('creates a principal from verified e-mail, groups and domain', async () => {

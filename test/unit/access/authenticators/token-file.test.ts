@@ -88,6 +88,10 @@ describe('token file', () => {
     [line('t', { sha256: 5 }), 'has no `sha256`'],
     [line('t', { user: 5 }), 'has no `user`'],
     [line('t', { groups: ['a', 5] }), 'has invalid `groups`'],
+    [line('t', { groups: [''] }), 'has invalid `groups`'],
+    [line('t', { groups: ['["a"]'] }), 'has invalid `groups`'],
+    [line('t', { group: ['contractors'] }), 'has an unknown field'],
+    [line('t', { expiresAt: 2030 }), 'has an invalid `expiresAt`'],
     ['[]', 'has no `sha256`'],
     ['null', 'has no `sha256`'],
   ])('reports the problem for %s', (content, message) => {
