@@ -62,20 +62,34 @@ function parseEntry(line: string): TokenFileEntry | string {
   } catch {
     return 'is not JSON, such as {"sha256": "…", "user": "you@example.com", "groups": []}';
   }
-  const { sha256, user, groups, expiresAt, ...others } = { ...(value as Partial<TokenFileEntry>) };
-  const [unknown] = Object.keys(others);
+  const fields: Readonly<Record<string, unknown>> = { ...(value as object) };
   // A misspelt `groups` would be a user without groups, to whom their denies do not apply.
-  if (unknown !== undefined)
-    return `has an unknown field: only \`sha256\`, \`user\`, \`groups\`, \`expiresAt\` are known`;
-  if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256))
-    return 'has no `sha256`: the SHA-256 of the token as 64 hex digits';
-  if (typeof user !== 'string' || !/^\S+$/.test(user)) return 'has no `user`: a name without spaces';
-  if (groups !== undefined && !(Array.isArray(groups) && groups.every((group) => problemOfName(group) === undefined)))
-    return 'has invalid `groups`: they must be a list of names';
-  if (expiresAt !== undefined && (typeof expiresAt !== 'string' || Number.isNaN(Date.parse(expiresAt))))
-    return 'has an invalid `expiresAt`: it must be a time such as 2030-12-31T23:59:59Z';
-  return { sha256, user, ...(groups && { groups }), ...(expiresAt !== undefined && { expiresAt }) };
+  if (Object.keys(fields).some((field) => !(field in FIELDS)))
+    return `has an unknown field: only ${Object.keys(FIELDS).join(', ')} are known`;
+  for (const [field, problemOf] of Object.entries(FIELDS)) {
+    const problem = problemOf(fields[field]);
+    if (problem !== undefined) return problem;
+  }
+  return fields as unknown as TokenFileEntry;
 }
+
+/** What is wrong with each field of an entry; undefined for nothing. */
+const FIELDS: Readonly<Record<keyof TokenFileEntry, (value: unknown) => string | undefined>> = {
+  sha256: (value) =>
+    typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
+      ? undefined
+      : 'has no `sha256`: the SHA-256 of the token as 64 hex digits',
+  user: (value) =>
+    typeof value === 'string' && /^\S+$/.test(value) ? undefined : 'has no `user`: a name without spaces',
+  groups: (value) =>
+    value === undefined || (Array.isArray(value) && value.every((group) => problemOfName(group) === undefined))
+      ? undefined
+      : 'has invalid `groups`: they must be a list of names',
+  expiresAt: (value) =>
+    value === undefined || (typeof value === 'string' && !Number.isNaN(Date.parse(value)))
+      ? undefined
+      : 'has an invalid `expiresAt`: it must be a time such as 2030-12-31T23:59:59Z',
+};
 
 /** Authenticates tokens by their hashes in a file. For use without a Kubernetes API. */
 export class TokenFileAuthenticator implements Authenticator {
