@@ -6,7 +6,7 @@ import { Registry } from 'prom-client';
 import { fileProperties } from '../../test/support/result-stores.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { memoryQueue } from '../../src/api/server/admission/memory.ts';
-import { createQueryService } from '../../src/api/queries/service.ts';
+import { createQueryService } from '../../src/app/parts/query-service.ts';
 import { createLogger } from '../../src/platform/logging.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../src/results/settings.ts';
 import { TEST_HEADERS, testApp } from '../../test/support/app.ts';

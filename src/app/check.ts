@@ -18,7 +18,7 @@ import type { CheckSettings } from '../health/settings.ts';
 import { createEngine } from '../pinot/connection.ts';
 import { credentialFromFile } from '../pinot/credential.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { CommandContext } from './context.ts';
+import type { CommandContext } from './parts/context.ts';
 
 export const CHECK_FORMATS = ['table', 'json', 'yaml', 'junit', 'prometheus', 'markdown'] as const;
 export type CheckFormat = (typeof CHECK_FORMATS)[number];

@@ -1,4 +1,4 @@
-import type { CommandContext } from './context.ts';
+import type { CommandContext } from './parts/context.ts';
 import { boot, type Boot } from './parts/boot.ts';
 
 export interface RunningService {

@@ -4,7 +4,7 @@ import { FolderStore } from '../store/folder/folder-store.ts';
 import { systemClock } from '../platform/clock.ts';
 import { Deadline } from '../platform/deadline.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
-import type { CommandContext } from './context.ts';
+import type { CommandContext } from './parts/context.ts';
 import type { Boot } from './parts/boot.ts';
 import { openEngine } from './parts/engine.ts';
 import {

@@ -8,9 +8,9 @@ import { nearest } from '../resources/nearest.ts';
 import { StoreError } from '../store/resource-store.ts';
 import { UnusableStoreError } from '../results/errors.ts';
 import type { CheckContext } from '../app/check.ts';
-import { EXIT, type CommandContext } from '../app/context.ts';
+import { EXIT, type CommandContext } from '../app/parts/context.ts';
 import { startService, type ServiceDefinition } from '../app/service.ts';
-import { VERSION } from '../app/version.ts';
+import { VERSION } from '../app/parts/version.ts';
 import { COMMANDS, SERVICES, serviceHelp, USAGE, type CommandName } from './help.ts';
 
 const DEFAULT_WIDTH = 100;

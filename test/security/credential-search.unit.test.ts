@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { formatBearerToken, generateTokenKeys } from '../../src/access/service-token.ts';
 import { systemClock } from '../../src/platform/clock.ts';
-import { processSessionKeys } from '../../src/api/ui/session-keys.ts';
-import { Sessions } from '../../src/api/ui/sessions.ts';
+import { processSessionKeys } from '../../src/api/server/authentication/session-keys.ts';
+import { Sessions } from '../../src/api/server/authentication/sessions.ts';
 import { credentialsIn, FINDINGS, OutputSearch, searchFolder, searchText } from '../support/credential-search.ts';
 import { seeded } from '../support/seed.ts';
 

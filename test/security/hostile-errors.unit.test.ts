@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Counter, Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { RegisterRoutes } from '../../src/api/server/app.ts';
+import type { RegisterRoutes } from '../../src/api/app.ts';
 import { trustOf } from '../../src/api/server/request/client-address.ts';
 import { Exchange, type ExchangeParts } from '../../src/api/queries/data-plane/exchange.ts';
 import { run } from '../../src/commands/run.ts';

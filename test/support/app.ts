@@ -11,7 +11,7 @@ import type { DataPlaneParts } from '../../src/api/queries/data-plane/parts.ts';
 import { PaginatedQueries } from '../../src/results/paginated-queries.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../src/results/settings.ts';
 import { MemoryStore } from '../../src/results/stores/memory/memory-store.ts';
-import { buildApp, type AppParts, type RegisterRoutes } from '../../src/api/server/app.ts';
+import { buildApp, type AppParts, type RegisterRoutes } from '../../src/api/app.ts';
 import { createLogger } from '../../src/platform/logging.ts';
 
 const ALLOWED: Decision = { allowed: true, reason: 'allowed', matchedStatements: [] };

@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client';
-import { createQueryService, type QueryService } from '../../src/api/queries/service.ts';
+import { createQueryService, type QueryService } from '../../src/app/parts/query-service.ts';
 import type { Engine } from '../../src/pinot/types.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { createLogger } from '../../src/platform/logging.ts';

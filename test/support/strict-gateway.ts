@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { DecisionEngine } from '../../src/access/policy/decision.ts';
-import { createQueryService, type QueryService } from '../../src/api/queries/service.ts';
+import { createQueryService, type QueryService } from '../../src/app/parts/query-service.ts';
 import { engineProxy } from '../../src/api/proxy/index.ts';
 import { createEngine } from '../../src/pinot/connection.ts';
 import type { Engine, KnownTables } from '../../src/pinot/types.ts';

@@ -7,7 +7,7 @@ import { activeMutes, muteProblem } from '../../health/mutes.ts';
 import { REPORT_NAME } from '../../resources/cluster-health-report.ts';
 import { MAX_MUTES, type Mute } from '../../resources/health-mute.ts';
 import type { ClusterHealthReport } from '../../resources/kinds.ts';
-import { clientSignal } from '../proxy/forward.ts';
+import { clientSignal } from '../engine/forward.ts';
 import { write } from '../rbac/support.ts';
 import { requireAllowed } from '../server/context.ts';
 import { ErrorBody, HttpError } from '../server/errors.ts';

@@ -3,7 +3,7 @@ import type { EngineCall } from '../../pinot/call-actions.ts';
 import { inTurns, type Turn } from '../../platform/long-work.ts';
 import { parsingStrictJson, StrictJsonError, type StrictJsonLimits } from '../../platform/strict-json.ts';
 import { HttpError } from '../server/errors.ts';
-import { withBodyOf } from '../server/request/read-body.ts';
+import { withBodyOf } from '../server/bodies/read-body.ts';
 import { tablesOfBody, textsOfTables, type BodyTables } from './body-tables.ts';
 import { bodyType } from './call-headers.ts';
 

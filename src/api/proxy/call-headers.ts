@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { contentTypeOf, requireUncompressed, requireUtf8 } from '../server/request/content-type.ts';
+import { contentTypeOf, requireUncompressed, requireUtf8 } from '../server/bodies/content-type.ts';
 import { HttpError } from '../server/errors.ts';
 import { databaseOf } from '../server/request/request-headers.ts';
 

@@ -1,7 +1,7 @@
 import { clusterResource, tableResource } from '../../access/policy/srn.ts';
 import type { TableName } from '../../pinot/table-name.ts';
 import type { ResultRecord } from '../../results/result-store.ts';
-import type { AuthorizedTables } from '../proxy/tables-guard.ts';
+import type { AuthorizedTables } from '../engine/tables-guard.ts';
 import { requireAllowed, type RequestContext } from '../server/context.ts';
 import { addRequired } from '../server/pending-writes.ts';
 

@@ -5,7 +5,7 @@ import { clusterResource } from '../../access/policy/srn.ts';
 import { cursorMetadataJson } from '../../results/metadata.ts';
 import { requireAllowed } from '../server/context.ts';
 import { ErrorBody } from '../server/errors.ts';
-import { clientSignal } from '../proxy/forward.ts';
+import { clientSignal } from '../engine/forward.ts';
 import { READ_ERRORS } from './data-plane/operations.ts';
 import type { PaginatedQueriesOptions } from './index.ts';
 import { CursorMetadata, ForwardHeaders, RequestIdParams } from './schemas.ts';

@@ -5,7 +5,7 @@ import { clusterResource } from '../../access/policy/srn.ts';
 import { listingItem, metadataJson } from '../../results/metadata.ts';
 import { requireAllowed } from '../server/context.ts';
 import { ErrorBody } from '../server/errors.ts';
-import { clientSignal } from '../proxy/forward.ts';
+import { clientSignal } from '../engine/forward.ts';
 import { READ_ERRORS } from './data-plane/operations.ts';
 import type { PaginatedQueries } from '../../results/paginated-queries.ts';
 import { enginePaths } from './engine-paths.ts';

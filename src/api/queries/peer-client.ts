@@ -9,7 +9,7 @@ import { HangWatch, probeEndpoint } from '../../pinot/hang-watch.ts';
 import { Suspects } from '../../pinot/suspects.ts';
 import type { EngineResponse } from '../../pinot/types.ts';
 import { FORWARDED_HEADER, MAX_PEERS, type GatewayAddress } from '../../results/peers/peers.ts';
-import { passedSession } from '../ui/session-cookie.ts';
+import { passedSession } from '../server/authentication/session-cookie.ts';
 import type { RequestContext } from '../server/context.ts';
 import { printTarget, type Target } from '../server/request/target.ts';
 import { HttpError } from '../server/errors.ts';

@@ -9,7 +9,7 @@ import { systemClock } from '../../platform/clock.ts';
 import { admit } from '../server/admission/admit.ts';
 import { ErrorBody, HttpError } from '../server/errors.ts';
 import { classOf } from '../server/request/classify.ts';
-import { clientSignal, sendAnswer } from '../proxy/forward.ts';
+import { clientSignal, sendAnswer } from '../engine/forward.ts';
 import { requireDelete, requireStatus } from './access.ts';
 import { READ_ERRORS } from './data-plane/operations.ts';
 import { queriesOfPeers } from './peer-queries.ts';

@@ -6,7 +6,7 @@ import { EngineError } from '../../pinot/types.ts';
 import { QueryError } from '../../results/errors.ts';
 import { StoreError, type StoreErrorCode } from '../../store/resource-store.ts';
 import { errorBody, HttpError } from './errors.ts';
-import { queryHttpError } from '../queries/query-errors.ts';
+import { queryHttpError } from './query-errors.ts';
 
 const STORE_STATUS: Readonly<Record<StoreErrorCode, number>> = {
   'not-found': 404,

@@ -8,7 +8,7 @@ import { prepareResponse, sendPrepared } from '../server/prepared-response.ts';
 import { readAssets } from './assets.ts';
 import { registerOidcSignIn, type OidcSignIn } from './oidc-sign-in.ts';
 import { registerSessionContext, type InstallationLabel } from './session-context.ts';
-import { endSession, openSession } from './session-cookie.ts';
+import { endSession, openSession } from '../server/authentication/session-cookie.ts';
 
 export interface UiOptions {
   /** Output folder of `web/build.ts`: index.html and assets/. */

@@ -5,8 +5,8 @@ import { request as httpRequest } from 'undici';
 import { Type, type Static } from 'typebox';
 import { systemClock } from '../../platform/clock.ts';
 import { ErrorBody, HttpError } from '../server/errors.ts';
-import { FailedAttempts } from '../server/failed-attempts.ts';
-import { openSession } from './session-cookie.ts';
+import { FailedAttempts } from '../server/authentication/failed-attempts.ts';
+import { openSession } from '../server/authentication/session-cookie.ts';
 
 /** Sign-in with an identity provider: the authorization code flow with PKCE. */
 export interface OidcSignIn {

@@ -15,9 +15,9 @@ import { createLogger, type LogLevel } from '../../platform/logging.ts';
 import { observeUpstreams } from '../../platform/upstream-metrics.ts';
 import type { UpstreamObserver } from '../../platform/upstreams.ts';
 import { nearest } from '../../resources/nearest.ts';
-import type { CommandContext } from '../context.ts';
+import type { CommandContext } from './context.ts';
 import { PROPERTIES } from './properties.ts';
-import { VERSION } from '../version.ts';
+import { VERSION } from './version.ts';
 
 /** Of the kubelet and of Prometheus there are few; a further one replaces an idle one. */
 const MAX_PROBE_CONNECTIONS = 100;

@@ -8,7 +8,7 @@ import { loadKubeconfig } from '../../kubernetes/kubeconfig.ts';
 import { KubernetesTransport } from '../../kubernetes/transport.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { LOG_LIMITS, RateLimiter } from '../../platform/rate-limiter.ts';
-import { VERSION } from '../version.ts';
+import { VERSION } from './version.ts';
 import type { Boot } from './boot.ts';
 
 /** The client of the configured Kubernetes API, or that of the pod. `boot.closers` closes it. @throws {SettingsError} when the configuration cannot be used */

@@ -6,7 +6,7 @@ import type { Settings } from '../../config/schema.ts';
 import { credentialFromFile } from '../../pinot/credential.ts';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
 import type { PeerClientOptions } from '../../api/queries/peer-client.ts';
-import { createQueryService, type QueryService } from '../../api/queries/service.ts';
+import { createQueryService, type QueryService } from './query-service.ts';
 import type { LeaderTask } from '../../operator/operator.ts';
 import { resultCleanerMetrics, resultCleanerTask } from '../../operator/result-cleaner.ts';
 import type { QueueMetrics } from '../../platform/fair-queue.ts';

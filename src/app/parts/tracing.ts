@@ -7,7 +7,7 @@ import { Deadline } from '../../platform/deadline.ts';
 import { errorMessage } from '../../platform/plain-error.ts';
 import { LOG_LIMITS, RateLimiter } from '../../platform/rate-limiter.ts';
 import type { Tracing } from '../../platform/tracing.ts';
-import { VERSION } from '../version.ts';
+import { VERSION } from './version.ts';
 import type { Boot } from './boot.ts';
 
 type TracingBoot = Pick<Boot, 'env' | 'log' | 'closers'>;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { standalone } from '../../../src/app/standalone.ts';
-import { VERSION } from '../../../src/app/version.ts';
+import { VERSION } from '../../../src/app/parts/version.ts';
 import { FolderStore } from '../../../src/store/folder/folder-store.ts';
 import { policy, role, roleAssignment } from '../../builders/resources.ts';
 import { startStandalone, startTestService, type Standalone } from '../../support/service.ts';

@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { VERSION } from '../../../src/app/version.ts';
+import { VERSION } from '../../../src/app/parts/version.ts';
 import { run } from '../../../src/commands/run.ts';
 import { once } from '../../support/once.ts';
 import { execute } from '../../support/execute.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { PROPERTIES } from '../../../src/app/parts/properties.ts';
-import { VERSION } from '../../../src/app/version.ts';
+import { VERSION } from '../../../src/app/parts/version.ts';
 import { FORMER_NAMES, type FormerNames } from '../../../src/config/former-names.ts';
 import { SettingsError } from '../../../src/config/keys.ts';
 import { LiveProperties } from '../../../src/config/live-properties.ts';

@@ -15,12 +15,20 @@ function symptoms(): string[] {
 
 /** The test that brings about a symptom, and a text of its expectation; the rows of the table in its order. */
 const TESTS: readonly (readonly [symptom: string, test: string, text: string])[] = [
-  ['no credential was sent', 'test/unit/api/server/authentication.test.ts', 'no credential was sent: '],
-  ['no statement of its roles', 'test/unit/api/server/app.test.ts', 'no statement of its roles allows it'],
-  ['try again in … s', 'test/unit/api/server/authentication.test.ts', ': try again in '],
-  ['access cannot be decided', 'test/unit/api/server/authentication.test.ts', 'access cannot be decided now: '],
-  ['the credential cannot be checked', 'test/unit/api/server/authentication.test.ts', 'cannot be checked now: '],
-  ['the gateway is overloaded', 'test/unit/api/server/app.test.ts', 'the gateway is overloaded: try again'],
+  ['no credential was sent', 'test/unit/api/server/authentication/authentication.test.ts', 'no credential was sent: '],
+  ['no statement of its roles', 'test/unit/api/app.test.ts', 'no statement of its roles allows it'],
+  ['try again in … s', 'test/unit/api/server/authentication/authentication.test.ts', ': try again in '],
+  [
+    'access cannot be decided',
+    'test/unit/api/server/authentication/authentication.test.ts',
+    'access cannot be decided now: ',
+  ],
+  [
+    'the credential cannot be checked',
+    'test/unit/api/server/authentication/authentication.test.ts',
+    'cannot be checked now: ',
+  ],
+  ['the gateway is overloaded', 'test/unit/api/app.test.ts', 'the gateway is overloaded: try again'],
   ['is not running', 'test/unit/api/queries/three-gateways.test.ts', 'is not running; try again later'],
   ['which stores the result', 'test/unit/api/queries/silent-gateway.test.ts', 'does not respond'],
   [

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { sessionKeyTask } from '../../../src/operator/session-key.ts';
-import { parseSessionKeys } from '../../../src/api/ui/session-keys.ts';
+import { parseSessionKeys } from '../../../src/api/server/authentication/session-keys.ts';
 import { StoreError } from '../../../src/store/resource-store.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FakeRecorder, FakeStore, loggedLines } from './fakes.ts';

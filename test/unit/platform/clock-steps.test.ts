@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { KubernetesAuthenticator } from '../../../src/access/authenticators/kubernetes.ts';
 import { hashToken, TokenFileAuthenticator } from '../../../src/access/authenticators/token-file.ts';
-import { FailedAttempts } from '../../../src/api/server/failed-attempts.ts';
+import { FailedAttempts } from '../../../src/api/server/authentication/failed-attempts.ts';
 import { LeaderElector } from '../../../src/operator/leader.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { FakeLeases } from '../operator/fake-leases.ts';

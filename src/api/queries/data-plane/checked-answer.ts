@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { withErrorListener } from '../../../platform/stream-errors.ts';
 import type { EngineResponse } from '../../../pinot/types.ts';
-import { RowCounter } from '../../proxy/row-limit.ts';
-import { TablesGuard } from '../../proxy/tables-guard.ts';
+import { RowCounter } from '../../engine/row-limit.ts';
+import { TablesGuard } from '../../engine/tables-guard.ts';
 import { HttpError } from '../../server/errors.ts';
 import { authorizedTables } from '../access.ts';
 import type { Exchange } from './exchange.ts';

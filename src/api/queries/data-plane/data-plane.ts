@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Authentication } from '../../server/authentication.ts';
+import type { Authentication } from '../../server/authentication/authentication.ts';
 import type { RequestClass, RequestKind } from '../../server/request/classify.ts';
-import type { JsonLimits } from '../../server/request/json-bodies.ts';
+import type { JsonLimits } from '../../server/bodies/json-bodies.ts';
 import { acceptQuery } from './accept.ts';
 import type { Admission } from '../../server/admission/admission.ts';
 import { countRequest, type Limits } from '../../server/admission/callers.ts';

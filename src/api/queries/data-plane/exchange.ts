@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Principal } from '../../../access/principal.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { type AccessLog, cutAnswer, sentStatus } from '../../server/logs/access-log.ts';
-import type { AnswerTarget } from '../../proxy/answer-writer.ts';
+import type { AnswerTarget } from '../../engine/answer-writer.ts';
 import { errorAnswer, knownError } from '../../server/app-errors.ts';
 import { clientAddress, clientProtocol, type Trust } from '../../server/request/client-address.ts';
 import type { RequestContext } from '../../server/context.ts';

@@ -1,8 +1,8 @@
 import { admit } from '../../server/admission/admit.ts';
-import { HIGH_WATER_BYTES } from '../../proxy/answer-writer.ts';
-import { passAnswer } from '../../proxy/forward.ts';
-import { MAX_PLAN_BYTES } from '../../proxy/plan-tables.ts';
-import { namingEndpoint } from '../../proxy/written-names.ts';
+import { HIGH_WATER_BYTES } from '../../engine/answer-writer.ts';
+import { passAnswer } from '../../engine/forward.ts';
+import { MAX_PLAN_BYTES } from '../../engine/plan-tables.ts';
+import { namingEndpoint } from '../../engine/written-names.ts';
 import { authorizedTables } from '../access.ts';
 import type { DataPlaneParts } from './parts.ts';
 import type { Exchange } from './exchange.ts';

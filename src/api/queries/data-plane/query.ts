@@ -7,12 +7,12 @@ import type { Turn } from '../../../platform/long-work.ts';
 import { traced } from '../../../platform/tracing.ts';
 import type { RequestClass, SqlPath } from '../../server/request/classify.ts';
 import { HttpError } from '../../server/errors.ts';
-import { type JsonLimits, readJsonBody } from '../../server/request/json-bodies.ts';
+import { type JsonLimits, readJsonBody } from '../../server/bodies/json-bodies.ts';
 import type { FairQueue } from '../../../platform/fair-queue.ts';
-import { withBody } from '../../server/request/read-body.ts';
+import { withBody } from '../../server/bodies/read-body.ts';
 import { requireQuery } from '../access.ts';
 import { databaseOf } from '../../server/request/request-headers.ts';
-import { tooManyAsked } from '../../proxy/row-limit.ts';
+import { tooManyAsked } from '../../engine/row-limit.ts';
 import type { Exchange } from './exchange.ts';
 import type { JudgedTexts } from './judged-texts.ts';
 import {

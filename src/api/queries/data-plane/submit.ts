@@ -6,11 +6,11 @@ import type { EngineEndpoint, EngineRequest, EngineResponse } from '../../../pin
 import type { QueryOrigin, Submitted } from '../../../results/submissions.ts';
 import type { RawField } from '../../../results/scanner/fields.ts';
 import type { SubmissionHooks } from '../../../results/submit.ts';
-import { respelledTables, UnexpectedTables, unexpectedTables } from '../../proxy/tables-guard.ts';
+import { respelledTables, UnexpectedTables, unexpectedTables } from '../../engine/tables-guard.ts';
 import { authorizedTables } from '../access.ts';
 import { credentialRefused, HttpError } from '../../server/errors.ts';
-import { TooManyRows } from '../../proxy/row-limit.ts';
-import { namingEndpoint } from '../../proxy/written-names.ts';
+import { TooManyRows } from '../../engine/row-limit.ts';
+import { namingEndpoint } from '../../engine/written-names.ts';
 import { checkedAnswer } from './checked-answer.ts';
 import type { DataPlaneParts } from './parts.ts';
 import type { Exchange } from './exchange.ts';

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createEngine } from '../../../../src/pinot/connection.ts';
 import type { Engine, KnownTables } from '../../../../src/pinot/types.ts';
 import { memoryQueue } from '../../../../src/api/server/admission/memory.ts';
-import type { QueryService } from '../../../../src/api/queries/service.ts';
+import type { QueryService } from '../../../../src/app/parts/query-service.ts';
 import { tableNameOf } from '../../../../src/pinot/table-name.ts';
 import { authorizerBy, testApp, TEST_HEADERS } from '../../../support/app.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';

@@ -10,9 +10,9 @@ import type { Authenticator } from '../../../../src/access/authenticators/authen
 import type { Authorizer } from '../../../../src/access/authorizer.ts';
 import type { Principal } from '../../../../src/access/principal.ts';
 import type { Engine, EngineEndpoint, KnownTables } from '../../../../src/pinot/types.ts';
-import type { AppParts } from '../../../../src/api/server/app.ts';
+import type { AppParts } from '../../../../src/api/app.ts';
 import { memoryQueue } from '../../../../src/api/server/admission/memory.ts';
-import { createQueryService, type QueryService } from '../../../../src/api/queries/service.ts';
+import { createQueryService, type QueryService } from '../../../../src/app/parts/query-service.ts';
 import { createLogger } from '../../../../src/platform/logging.ts';
 import type { GatewayAddress } from '../../../../src/results/peers/peers.ts';
 import { DEFAULT_PAGINATION_SETTINGS, type PaginationSettings } from '../../../../src/results/settings.ts';

@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { processSessionKeys } from '../../../../src/api/ui/session-keys.ts';
-import { Sessions } from '../../../../src/api/ui/sessions.ts';
+import { processSessionKeys } from '../../../../src/api/server/authentication/session-keys.ts';
+import { Sessions } from '../../../../src/api/server/authentication/sessions.ts';
 import { systemClock } from '../../../../src/platform/clock.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts';
 import { newRequestId } from '../../../../src/results/request-id.ts';

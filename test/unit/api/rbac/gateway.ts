@@ -5,7 +5,7 @@ import { RbacManager, type TableLookup } from '../../../../src/access/manager/ma
 import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../../src/access/policy/predefined.ts';
 import type { Principal } from '../../../../src/access/principal.ts';
 import { rbacManager } from '../../../../src/api/rbac/index.ts';
-import type { AppParts } from '../../../../src/api/server/app.ts';
+import type { AppParts } from '../../../../src/api/app.ts';
 import type { UsageTracker } from '../../../../src/access/usage/usage-tracker.ts';
 import { roleAssignment } from '../../../builders/resources.ts';
 import { ALICE, testApp } from '../../../support/app.ts';

@@ -5,7 +5,7 @@ import { formatSrn } from '../../../../../src/access/policy/srn.ts';
 import { createEngine } from '../../../../../src/pinot/connection.ts';
 import { tableNameOf } from '../../../../../src/pinot/table-name.ts';
 import type { Engine, KnownTables } from '../../../../../src/pinot/types.ts';
-import { MAX_PLAN_BYTES, planTables } from '../../../../../src/api/proxy/plan-tables.ts';
+import { MAX_PLAN_BYTES, planTables } from '../../../../../src/api/engine/plan-tables.ts';
 import { authorizerBy, dataPlaneOf, TEST_HEADERS, testApp } from '../../../../support/app.ts';
 import { FakeEngine } from '../../../../support/fake-engine.ts';
 

@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify';
-import type { Clock } from '../../platform/clock.ts';
-import type { AuthenticationResult, Authenticator, Credential } from '../../access/authenticators/authenticator.ts';
-import type { Principal } from '../../access/principal.ts';
-import type { RequestContext } from './context.ts';
-import { HttpError } from './errors.ts';
-import { parseBearerToken } from '../../access/service-token.ts';
-import { traced } from '../../platform/tracing.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { AuthenticationResult, Authenticator, Credential } from '../../../access/authenticators/authenticator.ts';
+import type { Principal } from '../../../access/principal.ts';
+import type { RequestContext } from '../context.ts';
+import { HttpError } from '../errors.ts';
+import { parseBearerToken } from '../../../access/service-token.ts';
+import { traced } from '../../../platform/tracing.ts';
 import { FailedAttempts, type Attempt } from './failed-attempts.ts';
-import { sessionCookie } from '../ui/session-cookie.ts';
-import type { Sessions } from '../ui/sessions.ts';
+import { sessionCookie } from './session-cookie.ts';
+import type { Sessions } from './sessions.ts';
 
 export interface AuthenticationOptions {
   readonly authenticator: Authenticator;

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { MonotonicClock } from '../../platform/clock.ts';
-import { ExpiringLruCache } from '../../platform/lru.ts';
-import { clientNetwork } from './client-network.ts';
+import type { MonotonicClock } from '../../../platform/clock.ts';
+import { ExpiringLruCache } from '../../../platform/lru.ts';
+import { clientNetwork } from '../client-network.ts';
 
 /** Counters of addresses and access keys. */
 const MAX_COUNTERS = 20_000;

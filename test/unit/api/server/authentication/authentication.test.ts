@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../../../src/platform/clock.ts';
-import { authenticatorChain } from '../../../../src/access/authenticators/authenticate.ts';
-import type { Authenticator, Credential } from '../../../../src/access/authenticators/authenticator.ts';
-import { KubernetesAuthenticator } from '../../../../src/access/authenticators/kubernetes.ts';
-import { errorFromStatus } from '../../../../src/kubernetes/api-error.ts';
-import { ALICE, testApp } from '../../../support/app.ts';
+import { systemClock } from '../../../../../src/platform/clock.ts';
+import { authenticatorChain } from '../../../../../src/access/authenticators/authenticate.ts';
+import type { Authenticator, Credential } from '../../../../../src/access/authenticators/authenticator.ts';
+import { KubernetesAuthenticator } from '../../../../../src/access/authenticators/kubernetes.ts';
+import { errorFromStatus } from '../../../../../src/kubernetes/api-error.ts';
+import { ALICE, testApp } from '../../../../support/app.ts';
 
 const ACCESS_KEY = 'a'.repeat(16);
 const VALID = `svc-${ACCESS_KEY}-${'s'.repeat(32)}`;

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { RequestContext } from '../server/context.ts';
-import { HttpError } from '../server/errors.ts';
+import type { RequestContext } from '../context.ts';
+import { HttpError } from '../errors.ts';
 import { MAX_TOKEN_BYTES } from './sessions.ts';
 
 const NAME = 'olap-warden-session';

@@ -1,9 +1,13 @@
 import { generateKeyPair, SignJWT } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { deriveSessionKey, processSessionKeys, type SessionKeys } from '../../../../src/api/ui/session-keys.ts';
-import { Sessions } from '../../../../src/api/ui/sessions.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
-import { seeded } from '../../../support/seed.ts';
+import {
+  deriveSessionKey,
+  processSessionKeys,
+  type SessionKeys,
+} from '../../../../../src/api/server/authentication/session-keys.ts';
+import { Sessions } from '../../../../../src/api/server/authentication/sessions.ts';
+import { FakeClock } from '../../../../support/fake-clock.ts';
+import { seeded } from '../../../../support/seed.ts';
 
 const TOKEN = 'svc-abcdefghijklmnop-0123456789abcdefghijklmnopqrstuv';
 const DAY_MS = 86_400_000;

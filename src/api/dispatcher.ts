@@ -1,13 +1,13 @@
 import { type IncomingMessage, type ServerResponse } from 'node:http';
-import { withErrorListener } from '../../platform/stream-errors.ts';
-import type { Admission, Serve } from './admission/admission.ts';
-import type { Listener } from './admission/pipelining.ts';
-import { notFound } from './app-errors.ts';
-import { HttpError } from './errors.ts';
-import { classify, keepClass, type RequestClass } from './request/classify.ts';
-import { type DataPlane, isData } from '../queries/data-plane/data-plane.ts';
-import { Exchange, type ExchangeParts } from '../queries/data-plane/exchange.ts';
-import { checkHeaders } from './request/request-headers.ts';
+import { withErrorListener } from '../platform/stream-errors.ts';
+import type { Admission, Serve } from './server/admission/admission.ts';
+import type { Listener } from './server/admission/pipelining.ts';
+import { notFound } from './server/app-errors.ts';
+import { HttpError } from './server/errors.ts';
+import { classify, keepClass, type RequestClass } from './server/request/classify.ts';
+import { type DataPlane, isData } from './queries/data-plane/data-plane.ts';
+import { Exchange, type ExchangeParts } from './queries/data-plane/exchange.ts';
+import { checkHeaders } from './server/request/request-headers.ts';
 
 export interface DispatcherParts {
   /** Absent where no queries are served, as in tests of other routes. */

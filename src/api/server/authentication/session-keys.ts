@@ -1,7 +1,7 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
 import { open } from 'node:fs/promises';
-import { errorMessage } from '../../platform/plain-error.ts';
-import type { MonotonicClock } from '../../platform/clock.ts';
+import { errorMessage } from '../../../platform/plain-error.ts';
+import type { MonotonicClock } from '../../../platform/clock.ts';
 
 /** A key that seals the tokens of dashboard sessions. */
 export interface SessionKey {

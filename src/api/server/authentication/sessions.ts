@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import type { WallClock } from '../../platform/clock.ts';
+import type { WallClock } from '../../../platform/clock.ts';
 import type { SessionKeys } from './session-keys.ts';
 
 declare module 'fastify' {

@@ -3,5 +3,5 @@ import { join } from 'node:path';
 
 /** The version of the program, from its package.json. */
 export const VERSION: string = (
-  JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')) as { version: string }
+  JSON.parse(readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8')) as { version: string }
 ).version;

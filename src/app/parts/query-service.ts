@@ -15,11 +15,11 @@ import type { PaginationSettings } from '../../results/settings.ts';
 import type { PropertyValues } from '../../platform/setting-schema.ts';
 import { createResultStore } from '../../results/stores/result-stores.ts';
 import { measuredStore } from '../../results/stores/measured.ts';
-import type { RegisterRoutes } from '../server/app.ts';
-import type { DataPlaneParts } from './data-plane/parts.ts';
-import { paginatedQueries } from './index.ts';
-import { PeerClient, type PeerClientOptions } from './peer-client.ts';
-import type { PeerRouting } from './peer-routing.ts';
+import type { RegisterRoutes } from '../../api/app.ts';
+import type { DataPlaneParts } from '../../api/queries/data-plane/parts.ts';
+import { paginatedQueries } from '../../api/queries/index.ts';
+import { PeerClient, type PeerClientOptions } from '../../api/queries/peer-client.ts';
+import type { PeerRouting } from '../../api/queries/peer-routing.ts';
 
 export interface QueryServiceOptions {
   readonly engine: Engine & KnownTables;

@@ -1,5 +1,5 @@
 import type { QueryError, QueryErrorCode } from '../../results/errors.ts';
-import { HttpError } from '../server/errors.ts';
+import { HttpError } from './errors.ts';
 
 const STATUS: Readonly<Record<QueryErrorCode, number>> = {
   'bad-answer': 502,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { unexpectedTables } from '../../../../src/api/proxy/tables-guard.ts';
+import { unexpectedTables } from '../../../../src/api/engine/tables-guard.ts';
 import type { TableName } from '../../../../src/pinot/table-name.ts';
 
 const tail = (tables: readonly string[]): Buffer => Buffer.from(`]},"tablesQueried":${JSON.stringify(tables)}}`);

@@ -2,8 +2,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { deriveSessionKey, parseSessionKeys, sessionKeysFromFile } from '../../../../src/api/ui/session-keys.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
+import {
+  deriveSessionKey,
+  parseSessionKeys,
+  sessionKeysFromFile,
+} from '../../../../../src/api/server/authentication/session-keys.ts';
+import { FakeClock } from '../../../../support/fake-clock.ts';
 
 const OLD = 'o'.repeat(32);
 const NEW = 'n'.repeat(43);
