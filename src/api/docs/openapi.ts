@@ -1,7 +1,7 @@
 import fastifySwagger from '@fastify/swagger';
 import fastify, { type FastifyInstance, type FastifySchema } from 'fastify';
 import { documentOperation, documentSchemas } from './operations/complete.ts';
-import type { Operation } from '../queries/data-plane/operations.ts';
+import type { Operation } from '../server/operation.ts';
 
 type Json = Record<string, unknown>;
 

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { deliver } from '../../pinot/delivery.ts';
 import { responseHeaders } from '../../pinot/headers.ts';
@@ -13,18 +12,6 @@ export interface ForwardOptions {
   /** The body, where it was read already; the request stream where absent. */
   readonly body?: EngineRequest['body'];
   readonly headersTimeoutMs?: number;
-}
-
-/** Aborts when the client disconnects before the response is complete. Fastify's `request.signal` aborts at the end of a body, too. */
-export function clientSignal({ raw }: { readonly raw: ServerResponse }): AbortSignal {
-  const controller = new AbortController();
-  const onClose = () => {
-    // After end() Node has the whole response.
-    if (!raw.writableEnded) controller.abort();
-  };
-  if (raw.destroyed) controller.abort();
-  else raw.once('close', onClose);
-  return controller.signal;
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Engine } from '../../pinot/types.ts';
 import { CATALOGUE, findCheck, originOf } from '../../health/catalogue.ts';
 import { unknownCheck } from '../../health/settings.ts';
 import { REPORT_NAME } from '../../resources/cluster-health-report.ts';
-import { clientSignal } from '../engine/forward.ts';
+import { clientSignal } from '../server/client-signal.ts';
 import { requireAllowed } from '../server/context.ts';
 import { credentialRefused, ErrorBody, HttpError } from '../server/errors.ts';
 import { engineTaskNames, runEngineTask } from './engine-tasks.ts';

@@ -14,7 +14,8 @@ import { databaseOf } from '../server/request/request-headers.ts';
 import type { BodyTables } from './body-tables.ts';
 import { hasBody, JSON_HEADER, judgedBody } from './call-body.ts';
 import { callHeaders, fetchesSegment } from './call-headers.ts';
-import { canonicalPath, judgedTableNames, pathOfBody } from './canonical-call.ts';
+import { judgedTableNames } from '../engine/table-names.ts';
+import { canonicalPath, pathOfBody } from './canonical-call.ts';
 import {
   requireNoneDenied,
   requireNoTableDenied,

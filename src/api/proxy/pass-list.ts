@@ -5,7 +5,7 @@ import type { Engine } from '../../pinot/types.ts';
 import type { FairQueue } from '../../platform/fair-queue.ts';
 import { admit } from '../server/admission/admit.ts';
 import { credentialRefused, HttpError } from '../server/errors.ts';
-import { clientSignal } from '../engine/forward.ts';
+import { clientSignal } from '../server/client-signal.ts';
 import { addressOf, visibleTo, type Address, type Rewrite } from './lists.ts';
 
 /** Maximum size of lists of tables and of brokers. */

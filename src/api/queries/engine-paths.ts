@@ -5,10 +5,9 @@ import { clusterResource } from '../../access/policy/srn.ts';
 import { cursorMetadataJson } from '../../results/metadata.ts';
 import { requireAllowed } from '../server/context.ts';
 import { ErrorBody } from '../server/errors.ts';
-import { clientSignal } from '../engine/forward.ts';
-import { READ_ERRORS } from './data-plane/operations.ts';
+import { clientSignal } from '../server/client-signal.ts';
 import type { PaginatedQueriesOptions } from './index.ts';
-import { CursorMetadata, ForwardHeaders, RequestIdParams } from './schemas.ts';
+import { CursorMetadata, ForwardHeaders, RequestIdParams, READ_ERRORS } from './schemas.ts';
 import { deleteResult, readResult } from './stored-result.ts';
 
 const TAGS = ['paginated queries'];

@@ -5,14 +5,20 @@ import { clusterResource } from '../../access/policy/srn.ts';
 import { listingItem, metadataJson } from '../../results/metadata.ts';
 import { requireAllowed } from '../server/context.ts';
 import { ErrorBody } from '../server/errors.ts';
-import { clientSignal } from '../engine/forward.ts';
-import { READ_ERRORS } from './data-plane/operations.ts';
+import { clientSignal } from '../server/client-signal.ts';
 import type { PaginatedQueries } from '../../results/paginated-queries.ts';
 import { enginePaths } from './engine-paths.ts';
 import { deleteResult, readResult } from './stored-result.ts';
 import { queryRuns, type QueryRunRoutes } from './runs.ts';
 import { gatewayIdentity, type PeerRouting } from './peer-routing.ts';
-import { ForwardHeaders, QueryMetadata, RequestIdParams, ResultStoreUsage, StoredResultListing } from './schemas.ts';
+import {
+  ForwardHeaders,
+  QueryMetadata,
+  RequestIdParams,
+  ResultStoreUsage,
+  StoredResultListing,
+  READ_ERRORS,
+} from './schemas.ts';
 
 export interface PaginatedQueriesOptions {
   readonly queries: PaginatedQueries;

@@ -9,13 +9,13 @@ import { systemClock } from '../../platform/clock.ts';
 import { admit } from '../server/admission/admit.ts';
 import { ErrorBody, HttpError } from '../server/errors.ts';
 import { classOf } from '../server/request/classify.ts';
-import { clientSignal, sendAnswer } from '../engine/forward.ts';
+import { sendAnswer } from '../engine/forward.ts';
+import { clientSignal } from '../server/client-signal.ts';
 import { requireDelete, requireStatus } from './access.ts';
-import { READ_ERRORS } from './data-plane/operations.ts';
 import { queriesOfPeers } from './peer-queries.ts';
 import { holderOf, type PeerRouting } from './peer-routing.ts';
 import { queryStatus, type StatusParts } from './query-status.ts';
-import { ForwardHeaders, RequestIdParams } from './schemas.ts';
+import { ForwardHeaders, RequestIdParams, READ_ERRORS } from './schemas.ts';
 import { MineQuerystring, MyQueries, QueryStatus } from './status-schemas.ts';
 
 export interface QueryRunRoutes extends StatusParts {

@@ -1,12 +1,24 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { StringEnum } from '../../resources/schema.ts';
 import { METADATA_FIELDS } from '../../results/metadata.ts';
+import { ErrorBody } from '../server/errors.ts';
 
 const MAX_SQL_LENGTH = 1_000_000;
 
 export const CLOSED = { additionalProperties: false } as const;
 
-export const NoQuerystring = Type.Object({}, CLOSED);
+/** Errors of reading a result, also from the gateway that stores it. */
+export const READ_ERRORS = {
+  400: ErrorBody,
+  401: ErrorBody,
+  403: ErrorBody,
+  404: ErrorBody,
+  409: ErrorBody,
+  410: ErrorBody,
+  502: ErrorBody,
+  503: ErrorBody,
+  504: ErrorBody,
+};
 
 export const SubmitQuerystring = Type.Object(
   {

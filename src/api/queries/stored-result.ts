@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ResultRecord } from '../../results/result-store.ts';
-import { clientSignal, sendAnswer } from '../engine/forward.ts';
+import { sendAnswer } from '../engine/forward.ts';
+import { clientSignal } from '../server/client-signal.ts';
 import { classOf } from '../server/request/classify.ts';
 import { requireDelete, requireRead } from './access.ts';
 import type { PaginatedQueriesOptions } from './index.ts';

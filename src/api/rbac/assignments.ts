@@ -21,7 +21,8 @@ import {
 import { RoleParams } from './schemas/roles.ts';
 import { ListQuery } from './schemas/shared.ts';
 import { findPage, inTurn, jsonArray, sendJson, sendList } from './lists.ts';
-import { answers, listOf, nameFromPath, write } from './support.ts';
+import { write } from '../server/audited-write.ts';
+import { answers, listOf, nameFromPath } from './support.ts';
 
 interface ByRole {
   Params: { roleSrn: string };

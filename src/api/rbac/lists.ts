@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { ListPart, ListRange } from '../../access/manager/list-part.ts';
 import type { Parts, Turn } from '../../platform/long-work.ts';
-import { clientSignal } from '../engine/forward.ts';
+import { clientSignal } from '../server/client-signal.ts';
 import { serializerOf } from '../server/app-serialization.ts';
 import { compressedStream } from '../server/compression.ts';
 import { HttpError } from '../server/errors.ts';

@@ -11,7 +11,8 @@ import { CreatePolicyRequest, Policy, PolicyParams, PolicySummary, UpdatePolicyR
 import { Role } from './schemas/roles.ts';
 import { ListQuery } from './schemas/shared.ts';
 import { sendList } from './lists.ts';
-import { answers, Empty, listOf, nameFromPath, POLICY_BODY_BYTES, requireSameSrn, write } from './support.ts';
+import { write } from '../server/audited-write.ts';
+import { answers, Empty, listOf, nameFromPath, POLICY_BODY_BYTES, requireSameSrn } from './support.ts';
 
 interface ByPolicy {
   Params: { policySrn: string };

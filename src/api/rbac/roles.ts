@@ -12,7 +12,8 @@ import { PolicySummary } from './schemas/policies.ts';
 import { AttachPolicyRequest, CreateRoleRequest, Role, RoleParams, UpdateRoleRequest } from './schemas/roles.ts';
 import { ListQuery } from './schemas/shared.ts';
 import { sendList } from './lists.ts';
-import { answers, Empty, listOf, nameFrom, nameFromPath, requireSameSrn, write } from './support.ts';
+import { write } from '../server/audited-write.ts';
+import { answers, Empty, listOf, nameFrom, nameFromPath, requireSameSrn } from './support.ts';
 
 interface ByRole {
   Params: { roleSrn: string };

@@ -11,7 +11,8 @@ import { HONOURS_IF_MATCH, ifMatchOf, sendTagged } from './conditional.ts';
 import { CreateServiceTokenRequest, IssuedServiceToken, ServiceToken, TokenParams } from './schemas/service-tokens.ts';
 import { ListQuery } from './schemas/shared.ts';
 import { sendList } from './lists.ts';
-import { answers, Empty, listOf, nameFrom, nameFromPath, write } from './support.ts';
+import { write } from '../server/audited-write.ts';
+import { answers, Empty, listOf, nameFrom, nameFromPath } from './support.ts';
 
 interface ByToken {
   Params: { tokenSrn: string };

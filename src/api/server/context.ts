@@ -6,14 +6,27 @@ import { formatSrn, type Srn } from '../../access/policy/srn.ts';
 import type { Trail } from '../../platform/trail.ts';
 import type { FairQueue } from '../../platform/fair-queue.ts';
 import { redactedStart } from '../../platform/credentials-in-text.ts';
-import type { Admission } from './admission/admission.ts';
-import type { RequestWork } from './admission/work.ts';
+import type { Parts, Turn } from '../../platform/long-work.ts';
+import type { WriteOutcome } from './audit.ts';
 import { HttpError } from './errors.ts';
-import type { AuditLog } from './logs/audit.ts';
 import { addRequired, dropWrite } from './pending-writes.ts';
 
 /** Writes the records of the audit log. */
-export type Audit = Pick<AuditLog, 'denied' | 'requireWritable' | 'written'>;
+export interface Audit {
+  /** Records a call that was denied before it did anything. */
+  denied(request: RequestContext, action: string, resource: Srn, decision: Decision): void;
+  /** For writes, before they change anything. @throws {HttpError} 503 while records are required and cannot be written */
+  requireWritable(): void;
+  /** Records a write with its outcome. */
+  written(request: RequestContext, outcome: WriteOutcome): void;
+}
+
+/** Decides when the long work of requests begins: `RequestWork` of `admission/`, which describes the methods. */
+export interface Work {
+  bodyTurns(caller: string, bytes: number, isOpen: () => boolean): Turn;
+  list<T>(caller: string, work: Parts<T>, signal: AbortSignal): Promise<T>;
+  turns(caller: string): Turn;
+}
 
 /** The parts of a request that authentication, limits, authorization and audit use. Fastify requests and data plane exchanges implement it. */
 export interface RequestContext {
@@ -30,7 +43,7 @@ export interface RequestContext {
   principal: Principal;
   /** `url` is the route pattern. */
   readonly routeOptions: { readonly url?: string | undefined };
-  readonly server: { readonly authorizer: Authorizer; readonly audit: Audit; readonly work: RequestWork };
+  readonly server: { readonly authorizer: Authorizer; readonly audit: Audit; readonly work: Work };
   /**
    * Calls back once when the response has closed, complete or not, with its status; undefined if none was sent.
    * @returns false where it has closed already; `call` is not called then
@@ -56,9 +69,8 @@ declare module 'fastify' {
   }
   interface FastifyInstance {
     authorizer: Authorizer;
-    admission: Admission;
     audit: Audit;
-    work: RequestWork;
+    work: Work;
     /** For bodies. */
     memory: FairQueue;
   }

@@ -20,6 +20,19 @@ const QUIET_TURNS = 3;
 /** How long a connection may be without a request after the listener was closed. */
 const SILENT_MS = 1_000;
 
+/** What draining needs of the admission of requests. */
+interface DrainedAdmission {
+  announceClose(): void;
+  hold(): () => void;
+  closeSilent(): void;
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    admission: DrainedAdmission;
+  }
+}
+
 type DrainClock = Pick<Clock, 'monotonic' | 'schedule'>;
 
 /**

@@ -20,6 +20,9 @@ export const ErrorBody = Type.Object(
 );
 export type ErrorBody = Static<typeof ErrorBody>;
 
+/** The status that nginx logs when the client closes its connection before the response is complete. */
+export const CLIENT_CLOSED = 499;
+
 /** An error response. `message` is sent to the client unchanged: it must not contain credentials or internal details. */
 export class HttpError extends Error {
   readonly statusCode: number;

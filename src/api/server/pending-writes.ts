@@ -1,25 +1,8 @@
-import type { Decision } from '../../access/authorizer.ts';
-import { formatSrn, type Srn } from '../../access/policy/srn.ts';
+import { formatSrn } from '../../access/policy/srn.ts';
 import { DECIDING_PARAMETERS } from '../../pinot/call-actions.ts';
 import type { RequestContext } from './context.ts';
-import { HttpError } from './errors.ts';
-import { CLIENT_CLOSED } from './logs/access-log.ts';
-
-/** Why a write was allowed: by a decision, or because the caller owns what it changes. */
-export type WriteDecision = Pick<Decision, 'matchedStatements'> & { readonly reason: Decision['reason'] | 'owner' };
-
-/** An action on a resource that a write required, and that was allowed. */
-export interface Required {
-  readonly action: string;
-  readonly resource: Srn;
-  readonly decision: WriteDecision;
-}
-
-/** The call: its path, and the parameters that select the change. */
-export interface Called {
-  readonly path: string;
-  readonly parameters?: Readonly<Record<string, string>>;
-}
+import type { Called, Required } from './audit.ts';
+import { CLIENT_CLOSED, HttpError } from './errors.ts';
 
 /** Other required actions that a record lists; more are only counted. */
 export const MAX_ALSO = 20;

@@ -1,14 +1,15 @@
-import type { FastifySchema } from 'fastify';
 import { type Static, Type, type TSchema } from 'typebox';
+import type { Operation } from '../../server/operation.ts';
 import { validatorCompiler } from '../../server/app-validation.ts';
 import { singleParameters } from '../../server/request/target.ts';
+import { NoQuerystring } from '../../server/request/known-parameters.ts';
 import { ErrorBody, HttpError } from '../../server/errors.ts';
 import {
   CursorResponse,
   ForwardHeaders,
-  NoQuerystring,
   PageQuerystring,
   QueryResponse,
+  READ_ERRORS,
   RequestIdParams,
   ResultLinks,
   ResultsQuerystring,
@@ -18,14 +19,6 @@ import {
   SubmitQuerystring,
 } from '../schemas.ts';
 import { QueryStatus } from '../status-schemas.ts';
-
-/** An operation of the data plane in the OpenAPI document. */
-export interface Operation {
-  readonly method: 'GET' | 'POST';
-  /** Route pattern in fastify syntax. */
-  readonly url: string;
-  readonly schema: FastifySchema;
-}
 
 const text = (example: string): object => ({ schema: Type.String(), example });
 const PARTS = {
@@ -39,19 +32,6 @@ const DOWNLOADS = {
 };
 
 const TAGS = ['paginated queries'];
-
-/** Errors of reading a result, also from the gateway that stores it. */
-export const READ_ERRORS = {
-  400: ErrorBody,
-  401: ErrorBody,
-  403: ErrorBody,
-  404: ErrorBody,
-  409: ErrorBody,
-  410: ErrorBody,
-  502: ErrorBody,
-  503: ErrorBody,
-  504: ErrorBody,
-};
 
 const SUBMIT_RESPONSES = {
   200: Type.Union([CursorResponse, QueryResponse]),

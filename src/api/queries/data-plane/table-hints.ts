@@ -1,6 +1,6 @@
 import type { KnownTables } from '../../../pinot/types.ts';
 import type { TableName } from '../../../pinot/table-name.ts';
-import { judgedTableNames } from '../../proxy/canonical-call.ts';
+import { judgedTableNames } from '../../engine/table-names.ts';
 import { HttpError } from '../../server/errors.ts';
 import { databaseOf } from '../../server/request/request-headers.ts';
 import { requireQuery } from '../access.ts';

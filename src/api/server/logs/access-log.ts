@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { MonotonicClock } from '../../../platform/clock.ts';
 import type { Trail } from '../../../platform/trail.ts';
 import { cutConnection } from '../cut-connection.ts';
+import { CLIENT_CLOSED } from '../errors.ts';
 import { endTrail, pathOf, type RequestTrail, userAgent } from './request-trail.ts';
 
 /** The request part of an access record. */
@@ -24,9 +25,6 @@ export interface AnsweredRequest {
 
 /** Called for each response with the route pattern and the duration in seconds. */
 export type Observe = (method: string, route: string, status: number, seconds: number) => void;
-
-/** The status that nginx logs when the client closes its connection before the response is complete. */
-export const CLIENT_CLOSED = 499;
 
 /** The response part of an access record. */
 export type AnswerState = Pick<ServerResponse, 'statusCode' | 'headersSent' | 'writableFinished' | 'destroy'>;

@@ -5,35 +5,10 @@ import { formatSrn, type Srn } from '../../../access/policy/srn.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { jsonDifferences } from '../../../platform/json-diff.ts';
 import { LruCache } from '../../../platform/lru.ts';
-import type { RequestContext } from '../context.ts';
-import { HttpError } from '../errors.ts';
-import type { Called, Required, WriteDecision } from '../pending-writes.ts';
-import { CLIENT_CLOSED } from './access-log.ts';
+import type { Audit, RequestContext } from '../context.ts';
+import type { Required, WriteOutcome } from '../audit.ts';
+import { CLIENT_CLOSED, HttpError } from '../errors.ts';
 import type { AuditRecord } from './audit-record.ts';
-
-/** The names that a write is about. */
-export type About = Pick<AuditRecord, 'role' | 'policy' | 'serviceToken' | 'subject'>;
-
-/** A write and how it ended. */
-export interface WriteOutcome {
-  readonly action: string;
-  readonly resource: Srn;
-  readonly decision: WriteDecision;
-  /** HTTP status of the response; undefined if the client disconnected before it was sent. */
-  readonly status: number | undefined;
-  /** The call, if its route alone does not identify the change. */
-  readonly called?: Called;
-  /** Other actions that the write required, the first of them. */
-  readonly also?: readonly Pick<Required, 'action' | 'resource'>[];
-  /** Number of all of them. */
-  readonly alsoCount?: number;
-  /** Error message of the response. */
-  readonly message?: string | undefined;
-  readonly about?: About;
-  /** Body of the request, without credentials. */
-  readonly asked?: unknown;
-  readonly changes?: readonly Change[];
-}
 
 export interface AuditLogOptions {
   readonly write: (record: AuditRecord) => void;
@@ -71,7 +46,7 @@ interface DeniedOfCaller {
 }
 
 /** Writes one record for each write, and one for each denied call however often it is repeated, within a limit for each caller. */
-export class AuditLog {
+export class AuditLog implements Audit {
   readonly #options: AuditLogOptions;
   /** Denied calls of the current window, which begins with the first of them. */
   readonly #denied = new LruCache<string, Denied>({

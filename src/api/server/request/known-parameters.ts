@@ -1,5 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import { NoQuerystring } from '../../queries/schemas.ts';
+import { Type } from 'typebox';
+
+/** Of routes without query parameters. */
+export const NoQuerystring = Type.Object({}, { additionalProperties: false });
 
 /**
  * Makes documented routes that are registered later reject unknown query parameters. Otherwise a misspelled parameter would be ignored silently.
