@@ -64,7 +64,7 @@ function parseEntry(line: string): TokenFileEntry | string {
   }
   const fields: Readonly<Record<string, unknown>> = { ...(value as object) };
   // A misspelt `groups` would be a user without groups, to whom their denies do not apply.
-  if (Object.keys(fields).some((field) => !(field in FIELDS)))
+  if (Object.keys(fields).some((field) => !Object.hasOwn(FIELDS, field)))
     return `has an unknown field: only ${Object.keys(FIELDS).join(', ')} are known`;
   for (const [field, problemOf] of Object.entries(FIELDS)) {
     const problem = problemOf(fields[field]);
