@@ -12,6 +12,12 @@ export function foldCase(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
+/** The domain of an e-mail address, lower case; undefined for other texts. */
+export function emailDomain(text: string): string | undefined {
+  const domain = /^[^@\s]+@([^@\s]+\.[^@\s.]+|localhost)$/.exec(text)?.[1];
+  return domain === undefined ? undefined : foldCase(domain);
+}
+
 /** Map key of a subject: equal subjects have the same key. */
 export function subjectKey(type: SubjectType, name: string): string {
   // E-mail addresses and domains are case-insensitive, groups and tokens are not.

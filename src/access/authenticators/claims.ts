@@ -1,6 +1,5 @@
 import type { JWTPayload } from 'jose';
-import { foldCase, LOCAL_ADMINISTRATOR_NAME } from '../subjects.ts';
-import { emailDomain } from './result-cache.ts';
+import { emailDomain, foldCase, LOCAL_ADMINISTRATOR_NAME } from '../subjects.ts';
 
 // What a claim says about who somebody is. A claim that cannot be read is a problem, never "none": a deny for a group or a domain would
 // not apply to its members.

@@ -1,7 +1,8 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { AuthenticateOptions, AuthenticationResult, Authenticator, Credential } from './authenticator.ts';
 import { srnText } from '../policy/srn.ts';
-import { createResultCache, emailDomain, tokenKey, unverifiedClaims, type ResultCache } from './result-cache.ts';
+import { emailDomain } from '../subjects.ts';
+import { createResultCache, tokenKey, unverifiedClaims, type ResultCache } from './result-cache.ts';
 
 /** The fields of a TokenReview's status that are used. */
 export interface TokenReviewStatus {

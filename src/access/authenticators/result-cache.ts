@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import type { MonotonicClock } from '../../platform/clock.ts';
-import { foldCase } from '../subjects.ts';
 import { ExpiringLruCache } from '../../platform/lru.ts';
 import type { AuthenticationResult } from './authenticator.ts';
 
@@ -28,10 +27,4 @@ export function unverifiedClaims(token: string): Readonly<Record<string, unknown
   } catch {
     return undefined;
   }
-}
-
-/** The domain of an e-mail address, lower case; undefined for other texts. */
-export function emailDomain(text: string): string | undefined {
-  const domain = /^[^@\s]+@([^@\s]+\.[^@\s.]+|localhost)$/.exec(text)?.[1];
-  return domain === undefined ? undefined : foldCase(domain);
 }

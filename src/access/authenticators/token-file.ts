@@ -5,7 +5,7 @@ import type { AuthenticationResult, Authenticator, Credential } from './authenti
 import type { Principal } from '../principal.ts';
 import { srnText } from '../policy/srn.ts';
 import { problemOfName } from './claims.ts';
-import { emailDomain } from './result-cache.ts';
+import { emailDomain } from '../subjects.ts';
 
 /** A line of the token file. It contains the hash, not the token. */
 export interface TokenFileEntry {

@@ -143,16 +143,37 @@ export class RbacManager {
     });
   }
 
+  /**
+   * The tables to which the engine may resolve names, as for requests, by name. A name is left out while the engine cannot be asked within two
+   * seconds.
+   */
+  async tablesMeantBy(names: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+    const meant = new Map<string, readonly string[]>();
+    await this.#lookUp(async (tables, signal) => {
+      // All at once, so that the lists are read again at most once for names that do not exist.
+      await tables.actualTables(names, signal);
+      for (const name of names) meant.set(name, await tables.actualTables([name], signal));
+    });
+    return meant;
+  }
+
   async #tableNames(named: readonly string[]): Promise<readonly string[] | undefined> {
+    const found = await this.#lookUp((tables, signal) => tables.actualTables(named, signal));
+    return found ? this.#tables?.tableNames() : undefined;
+  }
+
+  /** @returns whether the tables are known in time */
+  async #lookUp(find: (tables: TableLookup, signal: AbortSignal) => Promise<unknown>): Promise<boolean> {
+    if (!this.#tables) return false;
     const deadline = new Deadline(this.#clock, TABLES_TIMEOUT_MS);
     try {
-      await this.#tables?.actualTables(named, deadline.signal);
+      await find(this.#tables, deadline.signal);
+      return true;
     } catch {
-      return undefined;
+      return false;
     } finally {
       deadline.clear();
     }
-    return this.#tables?.tableNames();
   }
 
   whoAmI(caller: Principal): WhoAmI {

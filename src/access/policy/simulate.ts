@@ -5,14 +5,17 @@ import type { GrantSet } from './grants/grant-set.ts';
 import { ManagerError } from '../errors.ts';
 import { tokenPrincipal, type Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
+import { emailDomain, sameSubject } from '../subjects.ts';
 import { srnText, type Srn } from './srn.ts';
 
 export interface SimulatedRequest {
   readonly action: string;
-  readonly resource: Srn;
+  /** What the request may mean, at least one: it is allowed if each of them is. */
+  readonly resources: readonly Srn[];
 }
 
 export interface Simulation {
+  /** The given ones, and the domains of their e-mail addresses. */
   readonly subjects: readonly Subject[];
   /** Names of the roles of all subjects. */
   readonly roles: readonly string[];
@@ -34,16 +37,35 @@ export function* simulate(
   unsaved: unknown,
   requests: readonly SimulatedRequest[],
 ): Parts<Simulation> {
-  const roles = [...new Set(subjects.flatMap((subject) => rolesOfSubject(directory, subject)))].sort();
+  const all = withDomains(subjects);
+  const roles = [...new Set(all.flatMap((subject) => rolesOfSubject(directory, subject)))].sort();
   const grants = directory.engine.simulatedGrants(roles, unsaved);
-  requireBoundedWork(grants, requests.length);
+  const questions = requests.reduce((sum, { resources }) => sum + resources.length, 0);
+  requireBoundedWork(grants, questions);
   yield;
   const decisions: Decision[] = [];
-  for (const { action, resource } of requests) {
-    decisions.push(directory.engine.decideWith(grants, action, resource));
+  for (const request of requests) {
+    decisions.push(decideForAll(directory, grants, request));
     yield;
   }
-  return { subjects, roles, decisions };
+  return { subjects: all, roles, decisions };
+}
+
+/** The first denial, or the decision about the first resource. */
+export function decideForAll(
+  { engine }: Directory,
+  grants: GrantSet,
+  { action, resources }: SimulatedRequest,
+): Decision {
+  const decisions = resources.map((resource) => engine.decideWith(grants, action, resource));
+  return decisions.find(({ allowed }) => !allowed) ?? decisions[0]!;
+}
+
+/** Also the domains of the e-mail addresses: a user with the address has the roles of its domain. */
+function withDomains(subjects: readonly Subject[]): readonly Subject[] {
+  const domains = subjects.flatMap(({ type, name }) => (type === 'user-email' ? (emailDomain(name) ?? []) : []));
+  const derived = [...new Set(domains)].map((name): Subject => ({ type: 'domain', name }));
+  return [...subjects, ...derived.filter((one) => !subjects.some((given) => sameSubject(given, one)))];
 }
 
 function requireBoundedWork({ searchedPatternCount: patterns }: GrantSet, questions: number): void {
@@ -66,7 +88,7 @@ export function subjectTypeOf(text: string): SubjectType | undefined {
   return SUBJECT_TYPES.find((type) => type === text);
 }
 
-/** A principal with only this subject. */
+/** A principal with only this subject; a user has the domain of its e-mail address, too. */
 export function asPrincipal(directory: Directory, { type, name }: Subject): Principal {
   if (type === 'service-token') return tokenPrincipal(directory.tokenNameOf(name) ?? name);
   const nobody = { kind: 'user', srn: srnText('user', name), authenticator: 'simulation' } as const;
@@ -74,6 +96,6 @@ export function asPrincipal(directory: Directory, { type, name }: Subject): Prin
     ...nobody,
     id: type === 'user-email' ? name : '',
     groups: type === 'group' ? [name] : [],
-    domain: type === 'domain' ? name : undefined,
+    domain: type === 'domain' ? name : type === 'user-email' ? emailDomain(name) : undefined,
   };
 }

@@ -2,7 +2,7 @@ import type { Parts } from '../../platform/long-work.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import type { Decision, MatchedStatement } from '../authorizer.ts';
 import type { Directory } from '../directory.ts';
-import { asPrincipal } from './simulate.ts';
+import { asPrincipal, decideForAll } from './simulate.ts';
 import type { Srn } from './srn.ts';
 
 /** A role of a subject that allows the action. */
@@ -38,7 +38,8 @@ export interface WhoCan {
 
 export interface WhoCanRequest {
   readonly action: string;
-  readonly resource: Srn;
+  /** What the request may mean, at least one: it is allowed if each of them is. */
+  readonly resources: readonly Srn[];
   /** Maximum subjects, and maximum roles. */
   readonly limit: number;
   /** Names of the roles to list. */
@@ -46,7 +47,7 @@ export interface WhoCanRequest {
 }
 
 /**
- * Roles that allow `action` on `resource`, and the subjects of role assignments that may perform it, each evaluated separately and with the
+ * Roles that allow `action` on the resource, and the subjects of role assignments that may perform it, each evaluated separately and with the
  * code that enforces. A person with several subjects (user, groups, domain) may have more permissions, or fewer because of a deny.
  */
 export function* whoCan(directory: Directory, request: WhoCanRequest): Parts<WhoCan> {
@@ -81,17 +82,14 @@ export function* whoCan(directory: Directory, request: WhoCanRequest): Parts<Who
 }
 
 /** Many subjects have the same roles, so decisions are cached by set of roles. */
-function cachedDecisions(
-  { engine }: Directory,
-  { action, resource }: WhoCanRequest,
-): (roles: readonly string[]) => Decision {
+function cachedDecisions(directory: Directory, request: WhoCanRequest): (roles: readonly string[]) => Decision {
   const decisions = new Map<string, Decision>();
   return (roles) => {
     const key = roles.join(' ');
     let decision = decisions.get(key);
     if (!decision) {
-      const grants = engine.simulatedGrants(roles, undefined);
-      decisions.set(key, (decision = engine.decideWith(grants, action, resource)));
+      const grants = directory.engine.simulatedGrants(roles, undefined);
+      decisions.set(key, (decision = decideForAll(directory, grants, request)));
     }
     return decision;
   };

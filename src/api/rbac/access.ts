@@ -1,13 +1,11 @@
 /// <reference types="@fastify/swagger" />
 import type { FastifyInstance } from 'fastify';
-import { actionProblem } from '../../access/policy/actions.ts';
-import { ANY_ACTION } from '../../pinot/action-names.ts';
 import type { Decision, MatchedStatement } from '../../access/authorizer.ts';
 import type { RbacManager } from '../../access/manager/manager.ts';
 import { requireDocument } from '../../access/manager/policies.ts';
 import { reference } from '../../access/manager/views.ts';
 import { subjectTypeOf, type SimulatedRequest } from '../../access/policy/simulate.ts';
-import { clusterResource, parseSrn, srnText } from '../../access/policy/srn.ts';
+import { clusterResource, srnText } from '../../access/policy/srn.ts';
 import type { Parts } from '../../platform/long-work.ts';
 import type { PolicySpec, Statement } from '../../resources/policy.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
@@ -20,12 +18,15 @@ import {
   type MatchedStatement as Matched,
 } from './schemas/access.ts';
 import { inTurn } from './lists.ts';
+import { readQuestions } from './questions.ts';
 import { answers } from './support.ts';
 
-interface Question {
+interface AskedRequest {
   readonly resourceSrn2String: string;
   readonly action: string;
 }
+
+const FIELDS = { action: '`action` in the body', resource: '`resourceSrn2String` in the body' };
 
 type Answer = Required<Pick<SimulateAccessResponse, 'decision' | 'reason' | 'matchedStatements'>>;
 
@@ -66,7 +67,10 @@ export function accessRoutes(app: FastifyInstance, manager: RbacManager): void {
     },
     async (request, reply): Promise<SimulateAccessResponse> => {
       requireAllowed(request, 'SimulateAccess', clusterResource);
-      return inTurn(request, reply, simulateAccess(manager, request.body));
+      const asked = questionsOf(request.body);
+      const questions = asked.map(({ resourceSrn2String: resource, action }) => ({ resource, action }));
+      const requests = await readQuestions(manager, questions, FIELDS);
+      return inTurn(request, reply, simulateAccess(manager, request.body, { asked, requests }));
     },
   );
 }
@@ -81,20 +85,28 @@ interface Remaining {
   characters: number;
 }
 
-function* simulateAccess(manager: RbacManager, body: SimulateAccessRequest): Parts<SimulateAccessResponse> {
+interface Questions {
+  readonly asked: readonly AskedRequest[];
+  readonly requests: readonly SimulatedRequest[];
+}
+
+function* simulateAccess(
+  manager: RbacManager,
+  body: SimulateAccessRequest,
+  { asked, requests }: Questions,
+): Parts<SimulateAccessResponse> {
   const unsaved =
     body.policyDocumentJson === undefined && body.policyDocument === undefined ? undefined : requireDocument(body);
-  const questions = questionsOf(body);
-  const simulation = yield* manager.simulate(subjectsOf(body), unsaved, questions.map(parseQuestion));
+  const simulation = yield* manager.simulate(subjectsOf(body), unsaved, requests);
   const { subjects, roles, decisions } = simulation;
   const remaining: Remaining = { statements: MAX_LISTED_STATEMENTS, characters: MAX_LISTED_CHARACTERS };
   const answered = decisions.map((decision) => answerView(manager, decision, unsaved, remaining));
   const principal = { subjects: subjects.map(subjectView), roles: roles.map((role) => reference('role', role)) };
   if (!body.requests) return { principal, ...answered[0] };
-  return { principal, results: answered.map((answer, index) => Object.assign(answer, questions[index])) };
+  return { principal, results: answered.map((answer, index) => Object.assign(answer, asked[index])) };
 }
 
-function questionsOf(body: SimulateAccessRequest): readonly Question[] {
+function questionsOf(body: SimulateAccessRequest): readonly AskedRequest[] {
   const { resourceSrn2String, action, requests } = body;
   if (requests) {
     if (resourceSrn2String === undefined && action === undefined) return requests;
@@ -110,14 +122,6 @@ function missing(field: string, example: string): HttpError {
     400,
     `\`${field}\` in the body: is missing, such as \`${example}\`; or send \`requests\` for many`,
   );
-}
-
-function parseQuestion({ resourceSrn2String, action }: Question): SimulatedRequest {
-  const resource = parseSrn(resourceSrn2String);
-  if (!resource.ok) throw new HttpError(400, `\`resourceSrn2String\` in the body: ${resource.message}`);
-  const problem = action === ANY_ACTION ? undefined : actionProblem(action);
-  if (problem !== undefined) throw new HttpError(400, `\`action\` in the body: ${problem}`);
-  return { action, resource: resource.value };
 }
 
 function subjectsOf({ subjectTypeToSubject }: SimulateAccessRequest): Subject[] {

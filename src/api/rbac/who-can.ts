@@ -1,22 +1,21 @@
 /// <reference types="@fastify/swagger" />
 import type { FastifyInstance } from 'fastify';
 import { Type, type Static } from 'typebox';
-import { actionProblem } from '../../access/policy/actions.ts';
 import type { MatchedStatement } from '../../access/authorizer.ts';
 import { nameOf } from '../../access/manager/list-part.ts';
 import type { RbacManager } from '../../access/manager/manager.ts';
-import { clusterResource, parseSrn, roleResource, serviceTokenResource, type Srn } from '../../access/policy/srn.ts';
+import { clusterResource, roleResource, serviceTokenResource, type Srn } from '../../access/policy/srn.ts';
 import { type Granted, whoCan, type WhoCan } from '../../access/policy/who-can.ts';
-import { ANY_ACTION } from '../../pinot/action-names.ts';
 import type { Parts } from '../../platform/long-work.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import { requireAllowed } from '../server/context.ts';
-import { HttpError } from '../server/errors.ts';
 import { inTurn, jsonArray, sendJson } from './lists.ts';
+import { readQuestions } from './questions.ts';
 import { answers } from './support.ts';
 
 const MAX_SUBJECTS = 10_000;
 const DEFAULT_SUBJECTS = 1000;
+const FIELDS = { action: '`action` in the query string', resource: '`resource` in the query string' };
 
 const WhoCanQuery = Type.Object(
   {
@@ -97,17 +96,14 @@ export function whoCanRoutes(app: FastifyInstance, manager: RbacManager): void {
     async (request, reply) => {
       requireAllowed(request, 'SimulateAccess', clusterResource);
       const { action, resource, limit = DEFAULT_SUBJECTS } = request.query;
-      const parsed = parseSrn(resource);
-      if (!parsed.ok) throw new HttpError(400, `\`resource\` in the query string: ${parsed.message}`);
-      const problem = action === ANY_ACTION ? undefined : actionProblem(action);
-      if (problem !== undefined) throw new HttpError(400, `\`action\` in the query string: ${problem}`);
+      const [question] = await readQuestions(manager, [{ action, resource }], FIELDS);
       const { principal } = request;
       const may = (verb: string, on: Srn): boolean => request.server.authorizer.isAllowed(principal, verb, on);
-      function* find(asked: Srn): Parts<WhoCan> {
+      function* find(): Parts<WhoCan> {
         const { items } = yield* manager.roles.list(principal);
-        return yield* whoCan(manager.directory, { action, resource: asked, limit, roleNames: items.map(nameOf) });
+        return yield* whoCan(manager.directory, { ...question!, limit, roleNames: items.map(nameOf) });
       }
-      const found = await inTurn(request, reply, find(parsed.value));
+      const found = await inTurn(request, reply, find());
       return sendJson(
         request,
         reply,

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { emailDomain } from '../../../src/access/authenticators/result-cache.ts';
-import { foldCase, sameSubject } from '../../../src/access/subjects.ts';
+import { emailDomain, foldCase, sameSubject } from '../../../src/access/subjects.ts';
 import { SUBJECT_TYPES, type SubjectType } from '../../../src/resources/role-assignment.ts';
 
 /** U+212A, whose Unicode lower case is the ASCII letter `k`. */

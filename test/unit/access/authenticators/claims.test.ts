@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { emailDomain, unverifiedClaims } from '../../../../src/access/authenticators/result-cache.ts';
+import { unverifiedClaims } from '../../../../src/access/authenticators/result-cache.ts';
+import { emailDomain } from '../../../../src/access/subjects.ts';
 
 const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 

@@ -4,7 +4,7 @@ import { asPrincipal, simulate, subjectTypeOf, type SimulatedRequest } from '../
 import type { SubjectType } from '../../../../src/resources/role-assignment.ts';
 import { atOnce } from '../../../../src/platform/long-work.ts';
 
-const question = { action: 'Query', resource: { kind: 'table' } } as unknown as SimulatedRequest;
+const question: SimulatedRequest = { action: 'Query', resources: [{ levels: [{ kind: 'table', id: 'a' }] }] };
 
 /** A directory whose unsaved policy has that many patterns, and the number of decisions so far. */
 function counting(patternCount: number) {
@@ -57,7 +57,7 @@ it.each([
   ['user', undefined],
 ])('the type of a subject: %s', (text, type) => expect(subjectTypeOf(text)).toBe(type));
 
-it('a principal has only the subject of which it is made', () => {
+it('a principal has only the subject of which it is made, and the domain of its address', () => {
   const directory = { tokenNameOf: (name: string) => (name === 'key' ? 'loader' : undefined) } as Directory;
   const user = (name: string, fields: object) => ({
     kind: 'user',
@@ -69,7 +69,7 @@ it('a principal has only the subject of which it is made', () => {
     ...fields,
   });
   const principal = (type: SubjectType, name: string) => asPrincipal(directory, { type, name });
-  expect(principal('user-email', 'a@x.org')).toEqual(user('a@x.org', { id: 'a@x.org' }));
+  expect(principal('user-email', 'a@x.org')).toEqual(user('a@x.org', { id: 'a@x.org', domain: 'x.org' }));
   expect(principal('group', 'g')).toEqual(user('g', { groups: ['g'] }));
   expect(principal('domain', 'x.org')).toEqual(user('x.org', { domain: 'x.org' }));
   expect(principal('service-token', 'key')).toEqual(tokenPrincipal('loader'));

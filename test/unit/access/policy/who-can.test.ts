@@ -44,7 +44,7 @@ function setUp(now = EXPIRY - 1) {
     atOnce(
       whoCan(directory, {
         action: 'Query',
-        resource: { levels: [{ kind: 'table', id: 'events' }] },
+        resources: [{ levels: [{ kind: 'table', id: 'events' }] }],
         limit,
         roleNames: ['analysts', 'denied', 'none', 'readers'],
       }),
