@@ -4,7 +4,7 @@ import { requestPieces } from '../../src/pinot/pieces.ts';
 import type { EngineEndpoint, EngineRequest } from '../../src/pinot/types.ts';
 import type { ResultStore } from '../../src/results/result-store.ts';
 import { createResultStore } from '../../src/results/stores/result-stores.ts';
-import { storeAnswer } from '../../src/results/submit.ts';
+import { storeAnswer } from '../../src/results/submit/submit.ts';
 
 const START_TIMEOUT_MS = 30_000;
 const TIMEOUT_MS = 600_000;

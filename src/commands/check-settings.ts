@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { parseDocument } from 'yaml';
 import { errorMessage } from '../platform/plain-error.ts';
 import { CATALOGUE, findCheck, originOf } from '../health/catalogue.ts';
-import { muteProblems } from '../health/mutes.ts';
+import { muteProblems } from '../health/report/mutes.ts';
 import { resolveSettings, thresholdProblem, unknownCheck, type CheckSettings } from '../health/settings.ts';
 import type { ClusterHealthReportSpec } from '../resources/cluster-health-report.ts';
 import type { Mute } from '../resources/health-mute.ts';

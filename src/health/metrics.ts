@@ -3,11 +3,11 @@ import { REPORT_NAME, type ClusterHealthReportSpec } from '../resources/cluster-
 import { SEVERITIES } from '../resources/health-finding.ts';
 import type { ClusterHealthReportStatus } from '../resources/health-status.ts';
 import { CATALOGUE } from './catalogue.ts';
-import { lastCompleteTime } from './history.ts';
-import { isMuted } from './mutes.ts';
-import { evaluatedResult, unevaluatedRuns, unreadRuns } from './report.ts';
-import { nextRunAt, unreadRetryAt } from './schedule.ts';
-import { severityOfEvaluated } from './severity.ts';
+import { lastCompleteTime } from './report/history.ts';
+import { isMuted } from './report/mutes.ts';
+import { evaluatedResult, unevaluatedRuns, unreadRuns } from './report/report.ts';
+import { nextRunAt, unreadRetryAt } from './run/schedule.ts';
+import { severityOfEvaluated } from './report/severity.ts';
 
 /** Prometheus stores label values in its index, so long names are cut. */
 const MAX_LABEL_LENGTH = 128;

@@ -5,19 +5,19 @@ import { systemClock, type Clock } from '../platform/clock.ts';
 import type { ConfiguredSettings } from '../health/settings.ts';
 import type { KubernetesTransport } from '../kubernetes/transport.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
-import { Controller, type ControllerPorts } from './controller-loop.ts';
+import { Controller, type ControllerPorts } from './controller/controller-loop.ts';
 import { KubernetesEvents, NO_EVENTS, type EventRecorder } from '../kubernetes/events.ts';
-import { fencedStore } from './fenced-store.ts';
-import { LeaderElector, type LeaderTimes } from './leader.ts';
+import { fencedStore } from './leader/fenced-store.ts';
+import { LeaderElector, type LeaderTimes } from './leader/leader.ts';
 import { kubernetesLeases } from '../kubernetes/leases.ts';
 import type { OperatorMetrics } from './metrics.ts';
-import { keepPredefined } from './predefined.ts';
+import { keepPredefined } from './reconcilers/predefined.ts';
 import { clusterHealthReportReconciler } from './reconcilers/cluster-health-report.ts';
 import { policyReconciler, type PolicyOptions } from './reconcilers/policy.ts';
 import { roleAssignmentReconciler } from './reconcilers/role-assignment.ts';
 import { roleReconciler } from './reconcilers/role.ts';
 import { serviceTokenReconciler } from './reconcilers/service-token.ts';
-import { isOwnedByName } from './token-secret.ts';
+import { isOwnedByName } from './tokens/token-secret.ts';
 
 /** Work of the leader, from the start of its leadership until `signal` aborts. */
 export interface LeaderTask {

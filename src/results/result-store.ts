@@ -1,8 +1,8 @@
 import type { TableName } from '../pinot/table-name.ts';
-import type { StoredCoding } from './frames.ts';
+import type { StoredCoding } from './rows/frames.ts';
 import type { ResultNotes } from './notes.ts';
 import type { RawField } from './scanner/fields.ts';
-import type { RecordedIndex, RowIndex } from './row-index.ts';
+import type { RecordedIndex, RowIndex } from './rows/row-index.ts';
 
 /** Everything about a stored result except its rows; stored as the JSON metadata file. */
 export interface ResultRecord extends RecordedIndex {

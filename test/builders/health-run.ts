@@ -1,8 +1,8 @@
 import type { Finding } from '../../src/resources/health-finding.ts';
 import { MAX_FINDINGS, MAX_INDEXED_FINDINGS } from '../../src/health/check.ts';
 import { CATALOGUE } from '../../src/health/catalogue.ts';
-import type { CheckResult } from '../../src/health/evaluation.ts';
-import type { RunResult } from '../../src/health/run.ts';
+import type { CheckResult } from '../../src/health/run/evaluation.ts';
+import type { RunResult } from '../../src/health/run/run.ts';
 
 /** The result of one check with `fails` findings. */
 export function checkResult(

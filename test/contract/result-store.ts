@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { streamRows } from '../../src/results/checksums.ts';
-import { readPage } from '../../src/results/page.ts';
+import { streamRows } from '../../src/results/rows/checksums.ts';
+import { readPage } from '../../src/results/rows/page.ts';
 import { newRequestId } from '../../src/results/request-id.ts';
 import type { ResultReader, ResultStore, StoredResultSummary } from '../../src/results/result-store.ts';
-import { storeAnswer } from '../../src/results/submit.ts';
+import { storeAnswer } from '../../src/results/submit/submit.ts';
 import { answerText, collect, responseOf, rowTexts, submission } from '../unit/results/answers.ts';
 import { WAIT_LIMIT_MS } from '../support/limits.ts';
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CATALOGUE } from '../../src/health/catalogue.ts';
 import { createGather } from '../../src/health/gather/gather.ts';
-import { runChecks } from '../../src/health/run.ts';
+import { runChecks } from '../../src/health/run/run.ts';
 import { resolveSettings } from '../../src/health/settings.ts';
 import type { Engine, EngineEndpoint, EngineResponse } from '../../src/pinot/types.ts';
 import { systemClock } from '../../src/platform/clock.ts';

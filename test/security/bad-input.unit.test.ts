@@ -7,9 +7,9 @@ import { HttpError } from '../../src/api/server/errors.ts';
 import { clientAddress, trustOf } from '../../src/api/server/request/client-address.ts';
 import { printTarget, readTarget } from '../../src/api/server/request/target.ts';
 import { parseStrictJson, StrictJsonError } from '../../src/platform/strict-json.ts';
-import { recordFromJson } from '../../src/results/record-json.ts';
+import { recordFromJson } from '../../src/results/stores/record-json.ts';
 import { QueryError } from '../../src/results/errors.ts';
-import { indexBytes } from '../../src/results/row-index.ts';
+import { indexBytes } from '../../src/results/rows/row-index.ts';
 import { parseManifest } from '../../src/store/folder/manifest.ts';
 import { check, JSON_MARKS, pieces } from './support/fuzz.ts';
 

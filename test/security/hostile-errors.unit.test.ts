@@ -13,7 +13,7 @@ import { Closers } from '../../src/platform/lifecycle.ts';
 import { runPeriodically } from '../../src/platform/periodic.ts';
 import { createProbesServer } from '../../src/platform/probes.ts';
 import { systemClock } from '../../src/platform/clock.ts';
-import { Controller } from '../../src/operator/controller-loop.ts';
+import { Controller } from '../../src/operator/controller/controller-loop.ts';
 import { problemOf } from '../../src/results/stores/object/unusable-bucket.ts';
 import { errorCode, errorMessage } from '../../src/platform/plain-error.ts';
 import { role } from '../builders/resources.ts';

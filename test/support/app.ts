@@ -8,7 +8,7 @@ import type { Srn } from '../../src/access/policy/srn.ts';
 import type { Engine, KnownTables } from '../../src/pinot/types.ts';
 import { memoryQueue } from '../../src/api/server/admission/memory.ts';
 import type { DataPlaneParts } from '../../src/api/queries/data-plane/parts.ts';
-import { PaginatedQueries } from '../../src/results/paginated-queries.ts';
+import { PaginatedQueries } from '../../src/results/submit/paginated-queries.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../src/results/settings.ts';
 import { MemoryStore } from '../../src/results/stores/memory/memory-store.ts';
 import { buildApp, type AppParts, type RegisterRoutes } from '../../src/api/app.ts';

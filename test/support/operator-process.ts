@@ -5,7 +5,7 @@
 import { runOperator } from './operator.ts';
 import { StoreError } from '../../src/store/resource-store.ts';
 import type { LeaderTask } from '../../src/operator/operator.ts';
-import { NotLeaderError } from '../../src/operator/fenced-store.ts';
+import { NotLeaderError } from '../../src/operator/leader/fenced-store.ts';
 
 const [kubeconfig = '', namespace = '', identity = ''] = process.argv.slice(2);
 

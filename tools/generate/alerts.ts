@@ -5,7 +5,7 @@ import {
   NOT_EVALUATED,
   NOT_EVALUATED_RUNS,
   RUNBOOKS,
-} from '../../src/health/alert-names.ts';
+} from '../../src/health/alerts/alert-names.ts';
 import { CATALOGUE } from '../../src/health/catalogue.ts';
 import type { Severity } from '../../src/resources/health-finding.ts';
 import { operationsRunbook, SATURATION_ALERTS } from './alerts/saturation.ts';

@@ -1,7 +1,7 @@
 import { CATALOGUE, originOf } from '../../src/health/catalogue.ts';
 import type { Need } from '../../src/health/check.ts';
-import { KEPT_PARTS, type KeptPart } from '../../src/health/gather/cluster-stamps.ts';
-import { alertName } from '../../src/health/alert-names.ts';
+import { KEPT_PARTS, type KeptPart } from '../../src/health/gather/cluster/cluster-stamps.ts';
+import { alertName } from '../../src/health/alerts/alert-names.ts';
 import type { GeneratedFiles } from './generator.ts';
 
 const HEAD = `<!-- Generated from src/health/checks/ by \`make generate\`; do not edit. -->

@@ -13,7 +13,7 @@ import { countAuditFailures } from '../../src/app/parts/audit.ts';
 import { DEFINITIONS_METRIC } from '../../src/app/parts/definitions.ts';
 import { observeIssuerKeys } from '../../src/app/parts/oidc.ts';
 import { healthMetrics } from '../../src/health/metrics.ts';
-import { observeExpiries } from '../../src/operator/expiry-metrics.ts';
+import { observeExpiries } from '../../src/operator/reconcilers/expiry-metrics.ts';
 import { prometheusMetrics } from '../../src/operator/metrics.ts';
 import { resultCleanerMetrics } from '../../src/operator/result-cleaner.ts';
 import { systemClock } from '../../src/platform/clock.ts';

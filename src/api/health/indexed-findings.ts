@@ -1,5 +1,5 @@
-import { decodeIndex, type FindingIndex } from '../../health/finding-index.ts';
-import { activeMutes, muteFindings } from '../../health/mutes.ts';
+import { decodeIndex, type FindingIndex } from '../../health/report/finding-index.ts';
+import { activeMutes, muteFindings } from '../../health/report/mutes.ts';
 import type { Finding } from '../../resources/health-finding.ts';
 import type { Mute } from '../../resources/health-mute.ts';
 import type { ClusterHealthReportStatus } from '../../resources/health-status.ts';

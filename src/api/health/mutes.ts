@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { recordingStore } from '../../access/manager/changes.ts';
 import { clusterResource } from '../../access/policy/srn.ts';
-import { activeMutes, muteProblem } from '../../health/mutes.ts';
+import { activeMutes, muteProblem } from '../../health/report/mutes.ts';
 import { REPORT_NAME } from '../../resources/cluster-health-report.ts';
 import { MAX_MUTES, type Mute } from '../../resources/health-mute.ts';
 import type { ClusterHealthReport } from '../../resources/kinds.ts';

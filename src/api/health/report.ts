@@ -2,8 +2,8 @@ import { CATALOGUE, originOf } from '../../health/catalogue.ts';
 import type { CheckStatus, Finding } from '../../resources/health-finding.ts';
 import type { Mute } from '../../resources/health-mute.ts';
 import type { ClusterHealthReportStatus } from '../../resources/health-status.ts';
-import { isMuted } from '../../health/mutes.ts';
-import { countBySeverity, isAtLeast } from '../../health/severity.ts';
+import { isMuted } from '../../health/report/mutes.ts';
+import { countBySeverity, isAtLeast } from '../../health/report/severity.ts';
 import { asksForEntity, indexOf, isSameTable, withAllFindings } from './indexed-findings.ts';
 import type { ClusterHealth, HealthCheckEntry, HealthQuery } from './schemas.ts';
 

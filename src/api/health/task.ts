@@ -1,4 +1,4 @@
-import { newRunId, runningId } from '../../health/report.ts';
+import { newRunId, runningId } from '../../health/report/report.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { retry } from '../../platform/retry.ts';
 import { REPORT_NAME } from '../../resources/cluster-health-report.ts';

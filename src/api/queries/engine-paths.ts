@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { clusterResource } from '../../access/policy/srn.ts';
-import { cursorMetadataJson } from '../../results/metadata.ts';
+import { cursorMetadataJson } from '../../results/rows/metadata.ts';
 import { requireAllowed } from '../server/context.ts';
 import { ErrorBody } from '../server/errors.ts';
 import { clientSignal } from '../server/client-signal.ts';

@@ -2,11 +2,11 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { clusterResource } from '../../access/policy/srn.ts';
-import { listingItem, metadataJson } from '../../results/metadata.ts';
+import { listingItem, metadataJson } from '../../results/rows/metadata.ts';
 import { requireAllowed } from '../server/context.ts';
 import { ErrorBody } from '../server/errors.ts';
 import { clientSignal } from '../server/client-signal.ts';
-import type { PaginatedQueries } from '../../results/paginated-queries.ts';
+import type { PaginatedQueries } from '../../results/submit/paginated-queries.ts';
 import { enginePaths } from './engine-paths.ts';
 import { deleteResult, readResult } from './stored-result.ts';
 import { queryRuns, type QueryRunRoutes } from './runs.ts';

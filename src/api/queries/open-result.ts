@@ -1,5 +1,5 @@
 import { QueryError } from '../../results/errors.ts';
-import type { DeletableResult, PaginatedQueries } from '../../results/paginated-queries.ts';
+import type { DeletableResult, PaginatedQueries } from '../../results/submit/paginated-queries.ts';
 import type { ResultReader } from '../../results/result-store.ts';
 import type { QueryRuns } from '../../results/runs/runs.ts';
 import { isActive } from '../../results/runs/status.ts';

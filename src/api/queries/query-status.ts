@@ -1,4 +1,4 @@
-import type { PaginatedQueries } from '../../results/paginated-queries.ts';
+import type { PaginatedQueries } from '../../results/submit/paginated-queries.ts';
 import { isActive, type RunStatus } from '../../results/runs/status.ts';
 import type { PaginationSettings } from '../../results/settings.ts';
 import type { QueryStatus } from './status-schemas.ts';

@@ -1,6 +1,6 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { StringEnum } from '../../resources/schema.ts';
-import { METADATA_FIELDS } from '../../results/metadata.ts';
+import { METADATA_FIELDS } from '../../results/rows/metadata.ts';
 import { ErrorBody } from '../server/errors.ts';
 
 const MAX_SQL_LENGTH = 1_000_000;

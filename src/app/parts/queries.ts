@@ -13,7 +13,7 @@ import type { QueueMetrics } from '../../platform/fair-queue.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { gatewaysOfList, gatewaysOfService } from '../../results/peers/discovery.ts';
 import { createGatewayClient } from '../../results/peers/gateway-client.ts';
-import type { GatewayIdentity } from '../../results/options.ts';
+import type { GatewayIdentity } from '../../results/submit/options.ts';
 import type { GatewayAddress } from '../../results/peers/peers.ts';
 import type { Boot } from './boot.ts';
 import { mapped, paginationSettings } from './pagination.ts';

@@ -1,18 +1,18 @@
 import type { Engine } from '../../pinot/types.ts';
 import { sleep, type Clock } from '../../platform/clock.ts';
 import type { Need } from '../check.ts';
-import { ClusterCalls } from './cluster.ts';
-import { ClusterStamps, KEPT_PARTS } from './cluster-stamps.ts';
-import { ConsumptionMemory } from './consumption.ts';
-import { readDisks } from './disks.ts';
+import { ClusterCalls } from './cluster/cluster.ts';
+import { ClusterStamps, KEPT_PARTS } from './cluster/cluster-stamps.ts';
+import { ConsumptionMemory } from './servers/consumption.ts';
+import { readDisks } from './cluster/disks.ts';
 import { GrowingSnapshot } from './growing-snapshot.ts';
-import { InstanceHealthReader } from './instance-health.ts';
-import type { KeptReadings } from './kept-readings.ts';
-import { readMinionTasks } from './minion-tasks.ts';
-import { Reader } from './reader.ts';
-import { TablesGatherer, type TablesGathererOptions } from './tables.ts';
+import { InstanceHealthReader } from './cluster/instance-health.ts';
+import type { KeptReadings } from './tables/kept-readings.ts';
+import { readMinionTasks } from './cluster/minion-tasks.ts';
+import { Reader } from './calls/reader.ts';
+import { TablesGatherer, type TablesGathererOptions } from './tables/tables.ts';
 import { NO_METRICS, type HealthMetrics } from '../metrics.ts';
-import type { Gather, GatherRequest } from '../run.ts';
+import type { Gather, GatherRequest } from '../run/run.ts';
 import type { InstanceScheme } from '../settings.ts';
 import { NOT_READ, readFailed, type ClusterSnapshot, type FailedRead, type Read } from '../snapshot.ts';
 

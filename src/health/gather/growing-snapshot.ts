@@ -1,5 +1,5 @@
 import type { Need } from '../check.ts';
-import type { GatherRequest } from '../run.ts';
+import type { GatherRequest } from '../run/run.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 
 /** The snapshot of a run that is being read. Calls `onComplete` after each change. */

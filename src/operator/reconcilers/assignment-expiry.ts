@@ -2,8 +2,8 @@ import { expiryOf } from '../../access/subjects.ts';
 import type { RoleAssignment } from '../../resources/kinds.ts';
 import type { RoleAssignmentStatus, Subject, SubjectExpiry } from '../../resources/role-assignment.ts';
 import { kubernetesTime } from '../../resources/time.ts';
-import { listNames } from '../list-names.ts';
-import type { Action, RecordEvent } from '../plan.ts';
+import { listNames } from './list-names.ts';
+import type { Action, RecordEvent } from '../controller/plan.ts';
 
 /** How long before its expiry a subject is reported, in milliseconds. */
 export const EXPIRY_NOTICE_MS = 24 * 3_600_000;

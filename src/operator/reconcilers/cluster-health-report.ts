@@ -1,11 +1,11 @@
-import { describeTiming, timingProblems } from '../../health/schedule.ts';
-import { muteProblems } from '../../health/mutes.ts';
+import { describeTiming, timingProblems } from '../../health/run/schedule.ts';
+import { muteProblems } from '../../health/report/mutes.ts';
 import { resolveSettings, type ConfiguredSettings } from '../../health/settings.ts';
 import { MAX_REPORTS } from '../../resources/cluster-health-report.ts';
 import type { ClusterHealthReport } from '../../resources/kinds.ts';
-import { activeReports } from '../health-reports.ts';
-import type { Outcome } from '../outcome.ts';
-import type { Reconciler, Subject } from '../reconciler.ts';
+import { activeReports } from '../health/health-reports.ts';
+import type { Outcome } from '../controller/outcome.ts';
+import type { Reconciler, Subject } from '../controller/reconciler.ts';
 
 export interface ReportObserved extends Subject<'ClusterHealthReport'> {
   /** False when there are more than `MAX_REPORTS` and the checks of this one do not run. */

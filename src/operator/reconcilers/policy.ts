@@ -3,9 +3,9 @@ import { namedTables, policyWarnings, storedNames } from '../../access/policy/po
 import type { Deployment } from '../../access/policy/srn.ts';
 import type { Policy } from '../../resources/kinds.ts';
 import { describeErrors } from '../../resources/validate.ts';
-import { READY, type Outcome } from '../outcome.ts';
+import { READY, type Outcome } from '../controller/outcome.ts';
 import { markOf, planMark } from './deletion-mark.ts';
-import type { Reconciler, Subject } from '../reconciler.ts';
+import type { Reconciler, Subject } from '../controller/reconciler.ts';
 
 export interface PolicyOptions {
   readonly deployment: Deployment;

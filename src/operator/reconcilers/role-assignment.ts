@@ -1,6 +1,6 @@
-import { Backreferences } from '../backreferences.ts';
-import { READY, type Outcome } from '../outcome.ts';
-import type { Reconciler, Subject } from '../reconciler.ts';
+import { Backreferences } from './backreferences.ts';
+import { READY, type Outcome } from '../controller/outcome.ts';
+import type { Reconciler, Subject } from '../controller/reconciler.ts';
 import { DEFAULT_PRUNE_AFTER_MS, pruneExpired, reportExpiry } from './assignment-expiry.ts';
 
 export interface RoleAssignmentObserved extends Subject<'RoleAssignment'> {

@@ -1,10 +1,10 @@
 import type { Role } from '../../resources/kinds.ts';
 import { expiryOf } from '../../access/subjects.ts';
-import { Backreferences } from '../backreferences.ts';
-import { READY, type Outcome } from '../outcome.ts';
+import { Backreferences } from './backreferences.ts';
+import { READY, type Outcome } from '../controller/outcome.ts';
 import { markOf, planMark } from './deletion-mark.ts';
-import type { Reconciler, Subject } from '../reconciler.ts';
-import { listNames } from '../list-names.ts';
+import type { Reconciler, Subject } from '../controller/reconciler.ts';
+import { listNames } from './list-names.ts';
 import { policyOutcome } from './policy.ts';
 
 export interface RoleObserved extends Subject<'Role'> {

@@ -4,14 +4,14 @@ import { expiryOf } from '../../access/subjects.ts';
 import type { ServiceToken } from '../../resources/kinds.ts';
 import { ANNOTATIONS } from '../../resources/meta.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
-import { Backreferences } from '../backreferences.ts';
-import { READY, type Outcome } from '../outcome.ts';
-import type { Action, Plan, PlannedStatus, StatusOf } from '../plan.ts';
-import type { ReconcileContext, Reconciler, Subject } from '../reconciler.ts';
-import { isOwnedBy, ownerName, readMarks, readTokenSecret, secretNotOwned } from '../token-secret.ts';
+import { Backreferences } from './backreferences.ts';
+import { READY, type Outcome } from '../controller/outcome.ts';
+import type { Action, Plan, PlannedStatus, StatusOf } from '../controller/plan.ts';
+import type { ReconcileContext, Reconciler, Subject } from '../controller/reconciler.ts';
+import { isOwnedBy, ownerName, readMarks, readTokenSecret, secretNotOwned } from '../tokens/token-secret.ts';
 import { EXPIRY_NOTICE_MS } from './assignment-expiry.ts';
-import { issueToken, type Issue } from './token-issue.ts';
-import { observeSecrets, type ObservedSecrets, type SecretOwnership } from './token-secrets.ts';
+import { issueToken, type Issue } from '../tokens/token-issue.ts';
+import { observeSecrets, type ObservedSecrets, type SecretOwnership } from '../tokens/token-secrets.ts';
 
 /** How long the previous token stays valid after a rotation. */
 export const DEFAULT_GRACE_MS = 24 * 3_600_000;

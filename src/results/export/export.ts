@@ -1,8 +1,8 @@
 import type { LruCache } from '../../platform/lru.ts';
 import { longWork } from '../../platform/long-work.ts';
-import { type IndexedReader, streamRows } from '../checksums.ts';
+import { type IndexedReader, streamRows } from '../rows/checksums.ts';
 import { QueryError } from '../errors.ts';
-import { type PageRequest, rowRange, rowsOf } from '../page.ts';
+import { type PageRequest, rowRange, rowsOf } from '../rows/page.ts';
 import type { ResultReader } from '../result-store.ts';
 import { arrowStream } from './arrow.ts';
 import type { Columns } from './columns/batches.ts';

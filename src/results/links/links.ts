@@ -1,7 +1,7 @@
-import { blocksOf, type IndexedReader } from '../checksums.ts';
+import { blocksOf, type IndexedReader } from '../rows/checksums.ts';
 import { notFound, QueryError } from '../errors.ts';
-import { type StoredCoding, storedRange } from '../frames.ts';
-import { type PageRequest, rowRange, rowsOf } from '../page.ts';
+import { type StoredCoding, storedRange } from '../rows/frames.ts';
+import { type PageRequest, rowRange, rowsOf } from '../rows/page.ts';
 import type { ResultReader, ResultStore } from '../result-store.ts';
 import { combinedCrc } from './combined-crc.ts';
 

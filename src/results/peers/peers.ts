@@ -1,7 +1,7 @@
 import { errorMessage } from '../../platform/plain-error.ts';
 import type { MonotonicClock } from '../../platform/clock.ts';
 import { untilAborted } from '../../platform/until-aborted.ts';
-import type { GatewayIdentity } from '../options.ts';
+import type { GatewayIdentity } from '../submit/options.ts';
 import { holderOf, holderTag, isRequestId } from '../request-id.ts';
 
 /** Marks a request from one gateway to another: the receiver must not forward it again. */

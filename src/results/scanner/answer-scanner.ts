@@ -1,5 +1,5 @@
 import { QueryError } from '../errors.ts';
-import { type RowIndex, RowIndexBuilder } from '../row-index.ts';
+import { type RowIndex, RowIndexBuilder } from '../rows/row-index.ts';
 import { Envelope } from './envelope.ts';
 import { type RawField, splitFields } from './fields.ts';
 import { type RowSink, RowWalk } from './row-walk.ts';

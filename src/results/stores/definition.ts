@@ -2,7 +2,7 @@ import type { Static, TObject, TProperties, TUnsafe } from 'typebox';
 import type { Clock } from '../../platform/clock.ts';
 import type { UpstreamObserver } from '../../platform/upstreams.ts';
 import { choice, type PropertyValues } from '../../platform/setting-schema.ts';
-import type { StoredCoding } from '../frames.ts';
+import type { StoredCoding } from '../rows/frames.ts';
 import type { ResultStore } from '../result-store.ts';
 
 /** What a store needs from its process. */

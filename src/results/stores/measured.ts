@@ -1,7 +1,7 @@
 import type { MonotonicClock } from '../../platform/clock.ts';
 import type { QueryMetrics, StoreOperation } from '../metrics.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter } from '../result-store.ts';
-import type { RowIndex } from '../row-index.ts';
+import type { RowIndex } from '../rows/row-index.ts';
 
 /** Wraps a store with metrics for call durations and failures; calls aborted by the caller are not failures. */
 export function measuredStore(store: ResultStore, metrics: QueryMetrics, clock: MonotonicClock): ResultStore {

@@ -1,6 +1,6 @@
 import { LruCache } from '../../platform/lru.ts';
 import type { ResultRecord } from '../result-store.ts';
-import { indexBytes, type RowIndex } from '../row-index.ts';
+import { indexBytes, type RowIndex } from '../rows/row-index.ts';
 
 /** What a page needs before its rows are read. Of a stored result only the expiration changes. */
 export interface CachedResult {

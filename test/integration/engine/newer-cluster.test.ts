@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';
 import { createGather } from '../../../src/health/gather/gather.ts';
-import { runChecks } from '../../../src/health/run.ts';
+import { runChecks } from '../../../src/health/run/run.ts';
 import { resolveSettings } from '../../../src/health/settings.ts';
 import { createEngine } from '../../../src/pinot/connection.ts';
 import type { Engine, KnownTables } from '../../../src/pinot/types.ts';

@@ -4,7 +4,7 @@ import { createEngine } from '../../../src/pinot/connection.ts';
 import type { Engine } from '../../../src/pinot/types.ts';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';
 import { createGather } from '../../../src/health/gather/gather.ts';
-import { runChecks } from '../../../src/health/run.ts';
+import { runChecks } from '../../../src/health/run/run.ts';
 import { resolveSettings } from '../../../src/health/settings.ts';
 import { entities, HealthStates } from '../../support/health-states.ts';
 import { startPinot, type Pinot } from '../../support/pinot.ts';

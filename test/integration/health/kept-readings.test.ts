@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createGather } from '../../../src/health/gather/gather.ts';
-import { KeptReadings } from '../../../src/health/gather/kept-readings.ts';
+import { KeptReadings } from '../../../src/health/gather/tables/kept-readings.ts';
 import { needsOf, resolveSettings } from '../../../src/health/settings.ts';
 import type { ClusterSnapshot, TableSnapshot } from '../../../src/health/snapshot.ts';
 import { createEngine } from '../../../src/pinot/connection.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildTokenSecret } from '../../../src/operator/token-secret.ts';
+import { buildTokenSecret } from '../../../src/operator/tokens/token-secret.ts';
 import type { ServiceToken } from '../../../src/resources/kinds.ts';
 import { serviceToken } from '../../builders/resources.ts';
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';

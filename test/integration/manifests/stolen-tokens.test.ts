@@ -4,7 +4,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashSecretKey } from '../../../src/access/service-token.ts';
 import { KubernetesTransport } from '../../../src/kubernetes/transport.ts';
-import { buildTokenSecret } from '../../../src/operator/token-secret.ts';
+import { buildTokenSecret } from '../../../src/operator/tokens/token-secret.ts';
 import type { ServiceToken } from '../../../src/resources/kinds.ts';
 import { role, serviceToken } from '../../builders/resources.ts';
 import { startControlPlane, type CommandResult, type ControlPlane } from '../../support/control-plane.ts';

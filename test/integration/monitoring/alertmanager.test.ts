@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { firingAlerts, webhookPayload, type WebhookPayload } from '../../../src/health/webhook-payload.ts';
+import { firingAlerts, webhookPayload, type WebhookPayload } from '../../../src/health/alerts/webhook-payload.ts';
 import { installed } from '../../../tools/pinot/jvm.ts';
 import { freePorts, Processes } from '../../support/kubernetes/processes.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ServiceTokenAuthenticator } from '../../../src/access/authenticators/service-token.ts';
 import { Directory } from '../../../src/access/directory.ts';
 import { hashesOf, hashSecretKey } from '../../../src/access/service-token.ts';
-import { buildTokenSecret, readTokenSecret } from '../../../src/operator/token-secret.ts';
+import { buildTokenSecret, readTokenSecret } from '../../../src/operator/tokens/token-secret.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import type { Secret, ServiceToken } from '../../../src/resources/kinds.ts';
 import { API_VERSION } from '../../../src/resources/meta.ts';

@@ -5,7 +5,7 @@ import { policy, role } from '../../builders/resources.ts';
 import { sharedControlPlane } from '../../support/control-plane.ts';
 import { eventually, runOperator, type RunningOperator } from '../../support/operator.ts';
 
-/** Enough for every limit; test/unit/operator/many-objects.test.ts has 15,000. */
+/** Enough for every limit; test/unit/operator/controller/many-objects.test.ts has 15,000. */
 const OBJECTS = 1_500;
 
 interface List {

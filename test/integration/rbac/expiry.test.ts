@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Principal } from '../../../src/access/principal.ts';
 import { tableResource } from '../../../src/access/policy/srn.ts';
 import type { ResourceStore } from '../../../src/store/resource-store.ts';
-import { observeExpiries, type Expiring } from '../../../src/operator/expiry-metrics.ts';
+import { observeExpiries, type Expiring } from '../../../src/operator/reconcilers/expiry-metrics.ts';
 import { prometheusMetrics } from '../../../src/operator/metrics.ts';
 import { startOperator } from '../../../src/operator/operator.ts';
 import { tableNameOf } from '../../../src/pinot/table-name.ts';

@@ -11,11 +11,11 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { s3Properties, type TestBucket } from '../../support/result-stores.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
-import { readPage } from '../../../src/results/page.ts';
+import { readPage } from '../../../src/results/rows/page.ts';
 import { newRequestId } from '../../../src/results/request-id.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';
 import { createResultStore } from '../../../src/results/stores/result-stores.ts';
-import { storeAnswer } from '../../../src/results/submit.ts';
+import { storeAnswer } from '../../../src/results/submit/submit.ts';
 import { type S3Server, startS3 } from '../../support/s3.ts';
 import { answerText, collect, responseOf, submission } from '../../unit/results/answers.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';

@@ -6,12 +6,12 @@ import { gcsProperties, s3Properties, type TestBucket } from '../../support/resu
 import type { PropertyValues } from '../../../src/platform/setting-schema.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import type { EngineResponse } from '../../../src/pinot/types.ts';
-import { CHECKSUM_BLOCK_BYTES } from '../../../src/results/checksums.ts';
-import { readPage } from '../../../src/results/page.ts';
+import { CHECKSUM_BLOCK_BYTES } from '../../../src/results/rows/checksums.ts';
+import { readPage } from '../../../src/results/rows/page.ts';
 import { newRequestId } from '../../../src/results/request-id.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';
 import { createResultStore } from '../../../src/results/stores/result-stores.ts';
-import { storeAnswer } from '../../../src/results/submit.ts';
+import { storeAnswer } from '../../../src/results/submit/submit.ts';
 import { CutProxy } from '../../support/cut-proxy.ts';
 import { type GcsServer, startGcs } from '../../support/gcs.ts';
 import { type S3Server, startS3 } from '../../support/s3.ts';

@@ -7,7 +7,7 @@ import { QueryError } from '../../../src/results/errors.ts';
 import { holderTag, newRequestId } from '../../../src/results/request-id.ts';
 import { FileStore } from '../../../src/results/stores/file/file-store.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';
-import { storeAnswer } from '../../../src/results/submit.ts';
+import { storeAnswer } from '../../../src/results/submit/submit.ts';
 import { answerText, collect, responseOf, rowTexts, submission } from '../../unit/results/answers.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 

@@ -6,7 +6,7 @@ import { systemClock } from '../../../src/platform/clock.ts';
 import { newRequestId } from '../../../src/results/request-id.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';
 import { createResultStore } from '../../../src/results/stores/result-stores.ts';
-import { storeAnswer } from '../../../src/results/submit.ts';
+import { storeAnswer } from '../../../src/results/submit/submit.ts';
 import { answerText, responseOf, submission } from '../../unit/results/answers.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fileInS3Properties, gcsProperties, s3Properties, type TestBucket } from '../../support/result-stores.ts';
 import type { PropertyValues } from '../../../src/platform/setting-schema.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
-import { readPage } from '../../../src/results/page.ts';
+import { readPage } from '../../../src/results/rows/page.ts';
 import type { ResultReader, ResultStore } from '../../../src/results/result-store.ts';
 import { createResultStore } from '../../../src/results/stores/result-stores.ts';
 import { type Cut, CutProxy, type SeenRequest } from '../../support/cut-proxy.ts';

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { holderTag } from '../../../src/results/request-id.ts';
-import { readPage } from '../../../src/results/page.ts';
+import { readPage } from '../../../src/results/rows/page.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';
 import { FileStore } from '../../../src/results/stores/file/file-store.ts';
 import { seeded } from '../../support/seed.ts';

@@ -10,10 +10,10 @@ import { LruCache } from '../../../src/platform/lru.ts';
 import type { CsvLayout } from '../../../src/results/export/csv-layout.ts';
 import { exportRows } from '../../../src/results/export/export.ts';
 import type { ExportFormat } from '../../../src/results/export/format.ts';
-import { readPage } from '../../../src/results/page.ts';
+import { readPage } from '../../../src/results/rows/page.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';
 import { createResultStore } from '../../../src/results/stores/result-stores.ts';
-import { storeAnswer } from '../../../src/results/submit.ts';
+import { storeAnswer } from '../../../src/results/submit/submit.ts';
 import { answerText, submission } from '../../unit/results/answers.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 

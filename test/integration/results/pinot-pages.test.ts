@@ -6,7 +6,7 @@ import { createEngine } from '../../../src/pinot/connection.ts';
 import type { Engine, KnownTables } from '../../../src/pinot/types.ts';
 import { memoryQueue } from '../../../src/api/server/admission/memory.ts';
 import { paginatedQueries } from '../../../src/api/queries/index.ts';
-import { PaginatedQueries } from '../../../src/results/paginated-queries.ts';
+import { PaginatedQueries } from '../../../src/results/submit/paginated-queries.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../../src/results/settings.ts';
 import { MemoryStore } from '../../../src/results/stores/memory/memory-store.ts';
 import { testApp } from '../../support/app.ts';

@@ -43,7 +43,7 @@ it('adds a check by one file, its test and its page', async () => {
   const paths = [...files.keys()];
   expect(paths).toEqual([
     expect.stringMatching(/^src\/health\/checks\/[a-z-]+\.ts$/),
-    expect.stringMatching(/^test\/unit\/health\/cases-[a-z-]+\.ts$/),
+    expect.stringMatching(/^test\/unit\/health\/checks\/cases-[a-z-]+\.ts$/),
     expect.stringMatching(/^docs\/checks\/[A-Z_]+_CHECK\.md$/),
   ]);
   // That all files are up to date is no matter of this test.
@@ -70,8 +70,13 @@ it('adds a check by one file, its test and its page', async () => {
   await node('node_modules/.bin/oxlint', '--deny-warnings', ...sources);
   // Those that concern every check.
   const tested = [
-    ...['checks', 'evaluation', 'recorded', 'runbooks', 'settings'].map((name) => `test/unit/health/${name}.test.ts`),
-    ...['test/unit/docs', 'test/unit/pinot/recorded/health.test.ts'],
+    ...['checks', 'recorded', 'runbooks'].map((name) => `test/unit/health/checks/${name}.test.ts`),
+    ...[
+      'test/unit/health/run/evaluation.test.ts',
+      'test/unit/health/settings.test.ts',
+      'test/unit/docs',
+      'test/unit/pinot/recorded/health.test.ts',
+    ],
   ];
   const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', '--reporter', 'verbose'];
   const { stdout } = await node(...vitest, ...tested);

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../../src/platform/clock.ts';
-import { BlockChecksumBuilder, readRows } from '../../../src/results/checksums.ts';
+import { BlockChecksumBuilder, readRows } from '../../../src/results/rows/checksums.ts';
 import { QueryError } from '../../../src/results/errors.ts';
 import { newRequestId } from '../../../src/results/request-id.ts';
 import type { ResultRecord } from '../../../src/results/result-store.ts';
-import { recordedIndex, RowIndexBuilder, type RowIndex } from '../../../src/results/row-index.ts';
+import { recordedIndex, RowIndexBuilder, type RowIndex } from '../../../src/results/rows/row-index.ts';
 import { MAX_WHOLE_BYTES, type ObjectClient } from '../../../src/results/stores/object/object-client.ts';
 import { ObjectResultStore } from '../../../src/results/stores/object/object-store.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';

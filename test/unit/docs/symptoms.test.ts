@@ -43,7 +43,7 @@ const TESTS: readonly (readonly [symptom: string, test: string, text: string])[]
   ['of the result store cannot', 'test/integration/results/unusable-store.test.ts', 'of the result store cannot be'],
   ['is in use by another', 'test/unit/commands/run.test.ts', 'is in use by another program'],
   ['resource watch failed', 'test/integration/app/logged-symptoms.test.ts', 'resource watch failed; retrying'],
-  ['reconciliation failed', 'test/unit/operator/controller-loop.test.ts', 'reconciliation failed; retrying'],
+  ['reconciliation failed', 'test/unit/operator/controller/controller-loop.test.ts', 'reconciliation failed; retrying'],
   [
     'an error was not handled',
     'test/integration/app/unhandled-errors.test.ts',

@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';
 import { healthMetrics, type ReportedHealth } from '../../../src/health/metrics.ts';
-import { buildStatus } from '../../../src/health/report.ts';
+import { buildStatus } from '../../../src/health/report/report.ts';
 import type { Finding } from '../../../src/resources/health-finding.ts';
 import type { Mute } from '../../../src/resources/health-mute.ts';
 import type { ClusterHealthReportStatus } from '../../../src/resources/health-status.ts';

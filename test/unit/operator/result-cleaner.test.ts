@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { createLogger } from '../../../src/platform/logging.ts';
-import { LeaderElector } from '../../../src/operator/leader.ts';
+import { LeaderElector } from '../../../src/operator/leader/leader.ts';
 import type { LeaderTaskPorts } from '../../../src/operator/operator.ts';
 import {
   cleanResults,
@@ -11,7 +11,7 @@ import {
   type ResultCleanerOptions,
 } from '../../../src/operator/result-cleaner.ts';
 import type { GatewayClient } from '../../../src/results/peers/gateway-client.ts';
-import { FakeLeases } from './fake-leases.ts';
+import { FakeLeases } from './leader/fake-leases.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { RENEWAL_GRACE_MS } from '../../../src/results/retention/retention.ts';
 import { loggedLines, silent } from './fakes.ts';

@@ -7,7 +7,7 @@ import { createEngine } from '../../../src/pinot/connection.ts';
 import { requestPieces } from '../../../src/pinot/pieces.ts';
 import type { EngineEndpoint, EngineResponse } from '../../../src/pinot/types.ts';
 import { MemoryStore } from '../../../src/results/stores/memory/memory-store.ts';
-import { storeAnswer } from '../../../src/results/submit.ts';
+import { storeAnswer } from '../../../src/results/submit/submit.ts';
 import { answerText, submission } from '../results/answers.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 

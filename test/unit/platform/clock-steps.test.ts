@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { KubernetesAuthenticator } from '../../../src/access/authenticators/kubernetes.ts';
 import { hashToken, TokenFileAuthenticator } from '../../../src/access/authenticators/token-file.ts';
 import { FailedAttempts } from '../../../src/api/server/authentication/failed-attempts.ts';
-import { LeaderElector } from '../../../src/operator/leader.ts';
+import { LeaderElector } from '../../../src/operator/leader/leader.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
-import { FakeLeases } from '../operator/fake-leases.ts';
+import { FakeLeases } from '../operator/leader/fake-leases.ts';
 import { silent } from '../operator/fakes.ts';
 
 // Steps of the wall clock by an hour and a day, forward and back: what lasts a time lasts as long as without them.

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { EngineEndpoint, EngineRequest, EngineResponse } from '../../../src/pinot/types.ts';
-import type { Submission } from '../../../src/results/submit.ts';
+import type { Submission } from '../../../src/results/submit/submit.ts';
 import { tableNameOf } from '../../../src/pinot/table-name.ts';
 
 export const DATA_SCHEMA = '{"columnNames":["id","city"],"columnDataTypes":["LONG","STRING"]}';

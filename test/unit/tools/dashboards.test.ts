@@ -10,7 +10,7 @@ import {
 } from '../../../src/api/server/metrics.ts';
 import { DEFINITIONS_METRIC } from '../../../src/app/parts/definitions.ts';
 import { healthMetrics } from '../../../src/health/metrics.ts';
-import { observeExpiries } from '../../../src/operator/expiry-metrics.ts';
+import { observeExpiries } from '../../../src/operator/reconcilers/expiry-metrics.ts';
 import { prometheusMetrics } from '../../../src/operator/metrics.ts';
 import { countAuditFailures } from '../../../src/app/parts/audit.ts';
 import { countDroppedLines } from '../../../src/platform/log-output.ts';

@@ -28,7 +28,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'test/support/kubernetes/processes.ts': 'ports: one in use is left out',
   'test/support/query-service.ts': UNIQUE,
   'test/support/strict-gateway.ts': UNIQUE,
-  'test/unit/results/concurrent-pages.test.ts': UNIQUE,
+  'test/unit/results/rows/concurrent-pages.test.ts': UNIQUE,
 };
 
 it('random values of tests have a seed, unless no outcome depends on them', () => {

@@ -1,4 +1,4 @@
-import { METADATA_FIELDS } from '../../../results/metadata.ts';
+import { METADATA_FIELDS } from '../../../results/rows/metadata.ts';
 import type { DocsByOperation, Link } from './operation-docs.ts';
 
 const REQUEST_ID = '0a1b2c3d-00112233445566778899aabbccddee';

@@ -1,9 +1,9 @@
 import { tableResource } from '../../../access/policy/srn.ts';
 import type { TableName } from '../../../pinot/table-name.ts';
 import type { EngineEndpoint, EngineResponse } from '../../../pinot/types.ts';
-import type { Submitted } from '../../../results/submissions.ts';
+import type { Submitted } from '../../../results/submit/submissions.ts';
 import type { AsyncQuery, RunEnd, RunHandle } from '../../../results/runs/run.ts';
-import type { EngineAnswer } from '../../../results/submit.ts';
+import type { EngineAnswer } from '../../../results/submit/submit.ts';
 import { knownError } from '../../server/app-errors.ts';
 import { HttpError } from '../../server/errors.ts';
 import { queryStatus } from '../query-status.ts';

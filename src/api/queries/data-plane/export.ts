@@ -1,5 +1,5 @@
 import { admit } from '../../server/admission/admit.ts';
-import type { PageRequest } from '../../../results/page.ts';
+import type { PageRequest } from '../../../results/rows/page.ts';
 import { acceptedFormat, EXPORT_FORMATS, type ExportFormat } from '../../../results/export/format.ts';
 import type { ResultReader } from '../../../results/result-store.ts';
 import { HttpError } from '../../server/errors.ts';

@@ -1,5 +1,5 @@
 import { admit } from '../../server/admission/admit.ts';
-import { WHOLE_PAGE_BYTES, type Page, type PageRequest } from '../../../results/page.ts';
+import { WHOLE_PAGE_BYTES, type Page, type PageRequest } from '../../../results/rows/page.ts';
 import type { ExportFormat } from '../../../results/export/format.ts';
 import type { ResultReader, ResultRecord } from '../../../results/result-store.ts';
 import type { RequestClass } from '../../server/request/classify.ts';

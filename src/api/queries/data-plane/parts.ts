@@ -1,6 +1,6 @@
 import type { SqlLimits } from '../../../access/sql/limits.ts';
 import type { Engine, KnownTables } from '../../../pinot/types.ts';
-import type { PaginatedQueries } from '../../../results/paginated-queries.ts';
+import type { PaginatedQueries } from '../../../results/submit/paginated-queries.ts';
 import type { QueryRuns } from '../../../results/runs/runs.ts';
 import type { PaginationSettings } from '../../../results/settings.ts';
 import type { FairQueue } from '../../../platform/fair-queue.ts';

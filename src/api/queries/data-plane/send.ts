@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { errorCode } from '../../../platform/plain-error.ts';
 import { responseHeaders } from '../../../pinot/headers.ts';
 import type { EngineResponse } from '../../../pinot/types.ts';
-import type { Page, WholePage } from '../../../results/page.ts';
+import type { Page, WholePage } from '../../../results/rows/page.ts';
 import type { Coding } from '../../server/content-coding.ts';
 import { cutConnection } from '../../server/cut-connection.ts';
 import { compressor } from './coding.ts';

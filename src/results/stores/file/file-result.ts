@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import type { FairQueue } from '../../../platform/fair-queue.ts';
-import { CHECKSUM_BLOCK_BYTES } from '../../checksums.ts';
+import { CHECKSUM_BLOCK_BYTES } from '../../rows/checksums.ts';
 import type { ResultReader, ResultRecord, ResultWriter } from '../../result-store.ts';
-import { decodeIndex, encodeIndex, indexBytes, type RowIndex, storedRowBytes } from '../../row-index.ts';
+import { decodeIndex, encodeIndex, indexBytes, type RowIndex, storedRowBytes } from '../../rows/row-index.ts';
 import type { BufferPool } from './buffer-pool.ts';
 import { asStoreError, closeFile, readInto, readRange, syncFile, writeAll } from './file-io.ts';
 import type { OpenFile } from './open-files.ts';

@@ -6,7 +6,7 @@ import { errorCode } from '../../../platform/plain-error.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { FairQueue } from '../../../platform/fair-queue.ts';
 import { damaged, QueryError } from '../../errors.ts';
-import { recordFromJson, recordToJson, unreadableResult } from '../../record-json.ts';
+import { recordFromJson, recordToJson, unreadableResult } from '../record-json.ts';
 import { isRequestId } from '../../request-id.ts';
 import type {
   ResultReader,
@@ -23,8 +23,8 @@ import { FileNotes } from './file-notes.ts';
 import { FileReader, type FileReaderParts, FileWriter } from './file-result.ts';
 import { FileLeftovers, RECORD, ROWS } from './file-leftovers.ts';
 import { OpenFiles } from './open-files.ts';
-import type { StoredCoding } from '../../frames.ts';
-import { indexBytes, storedRowBytes } from '../../row-index.ts';
+import type { StoredCoding } from '../../rows/frames.ts';
+import { indexBytes, storedRowBytes } from '../../rows/row-index.ts';
 import { type CachedResult, createResultCache } from '../result-cache.ts';
 
 /** More than the threads of Node.js for files (4), so that these always have work. */

@@ -17,7 +17,7 @@ import {
   type StoredObject,
   type UnfinishedUpload,
 } from '../object/object-client.ts';
-import { untilCallerAborts } from '../../aborted.ts';
+import { untilCallerAborts } from '../aborted.ts';
 
 /** The SDK adds more listeners to its read streams than Node's default limit before a warning. */
 const SDK_LISTENERS = 16;

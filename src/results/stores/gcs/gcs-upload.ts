@@ -6,7 +6,7 @@ import { retry } from '../../../platform/retry.ts';
 import { Crc32c } from './crc32c.ts';
 import type { ObjectUpload } from '../object/object-client.ts';
 import { PartBuffer } from '../object/part-buffer.ts';
-import { throwIfAborted, untilCallerAborts } from '../../aborted.ts';
+import { throwIfAborted, untilCallerAborts } from '../aborted.ts';
 import { bodyStart, isTransientError, isTransientResponse } from './transient.ts';
 
 /** Size of one request of a resumable upload; a multiple of 256 KB. One part is sent while the next one is filled. */

@@ -7,7 +7,7 @@ import type {
   StoredResultSummary,
   StoreSpace,
 } from '../../result-store.ts';
-import type { RowIndex } from '../../row-index.ts';
+import type { RowIndex } from '../../rows/row-index.ts';
 import { MemoryNotes } from './memory-notes.ts';
 
 /** Small chunks are copied into blocks of this size, so that a result does not consist of thousands of views. */

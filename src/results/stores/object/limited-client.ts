@@ -1,7 +1,7 @@
 import { asError } from '../../../platform/plain-error.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { Deadline } from '../../../platform/deadline.ts';
-import { abortedByCaller, throwIfAborted } from '../../aborted.ts';
+import { abortedByCaller, throwIfAborted } from '../aborted.ts';
 import { QueryError } from '../../errors.ts';
 import type { ObjectClient } from './object-client.ts';
 

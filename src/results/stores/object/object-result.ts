@@ -2,7 +2,7 @@ import type { Clock, MonotonicClock } from '../../../platform/clock.ts';
 import { FairQueue, type Place, QueueRefusal } from '../../../platform/fair-queue.ts';
 import { damaged, QueryError } from '../../errors.ts';
 import type { ResultReader, ResultRecord, ResultWriter } from '../../result-store.ts';
-import { decodeIndex, encodeIndex, indexBytes, type RowIndex, storedRowBytes } from '../../row-index.ts';
+import { decodeIndex, encodeIndex, indexBytes, type RowIndex, storedRowBytes } from '../../rows/row-index.ts';
 import type { ObjectClient, ObjectUpload } from './object-client.ts';
 import { RECORD, ROWS } from './object-pairs.ts';
 import type { CachedResult } from '../result-cache.ts';

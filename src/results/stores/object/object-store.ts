@@ -2,8 +2,8 @@ import type { FairQueue } from '../../../platform/fair-queue.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { Deadline } from '../../../platform/deadline.ts';
 import { damaged, QueryError } from '../../errors.ts';
-import { recordFromJson, recordToJson, unreadableResult } from '../../record-json.ts';
-import type { StoredCoding } from '../../frames.ts';
+import { recordFromJson, recordToJson, unreadableResult } from '../record-json.ts';
+import type { StoredCoding } from '../../rows/frames.ts';
 import type {
   ResultReader,
   ResultRecord,

@@ -16,7 +16,7 @@ import {
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { withErrorListener } from '../../../platform/stream-errors.ts';
 import { asError } from '../../../platform/plain-error.ts';
-import { untilCallerAborts } from '../../aborted.ts';
+import { untilCallerAborts } from '../aborted.ts';
 import { QueryError } from '../../errors.ts';
 import type { SignedLink } from '../../result-store.ts';
 import {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { buildStatus } from '../../../../src/health/report.ts';
+import { buildStatus } from '../../../../src/health/report/report.ts';
 import { clusterHealthRoutes } from '../../../../src/api/health/index.ts';
 import type { AuditRecord } from '../../../../src/api/server/logs/audit-record.ts';
 import { REPORT_NAME } from '../../../../src/resources/cluster-health-report.ts';

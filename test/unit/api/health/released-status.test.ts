@@ -6,9 +6,9 @@ import { parse } from 'yaml';
 import { requireKnown } from '../../../../src/api/health/indexed-findings.ts';
 import { clusterHealth } from '../../../../src/api/health/report.ts';
 import { healthMetrics } from '../../../../src/health/metrics.ts';
-import { buildStatus } from '../../../../src/health/report.ts';
-import { withMutes } from '../../../../src/health/summary.ts';
-import { firingAlerts } from '../../../../src/health/webhook-payload.ts';
+import { buildStatus } from '../../../../src/health/report/report.ts';
+import { withMutes } from '../../../../src/health/report/summary.ts';
+import { firingAlerts } from '../../../../src/health/alerts/webhook-payload.ts';
 import type { ClusterHealthReportStatus } from '../../../../src/resources/health-status.ts';
 import { checkResult, runResult } from '../../../builders/health-run.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runningId, withoutRunning, withRunning } from '../../../../src/health/report.ts';
+import { runningId, withoutRunning, withRunning } from '../../../../src/health/report/report.ts';
 import { clusterHealth } from '../../../../src/api/health/report.ts';
 import type { ClusterHealthReportStatus } from '../../../../src/resources/health-status.ts';
 

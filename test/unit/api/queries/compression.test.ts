@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { paginatedQueries } from '../../../../src/api/queries/index.ts';
 import { acceptedCoding } from '../../../../src/api/server/content-coding.ts';
 import { memoryQueue } from '../../../../src/api/server/admission/memory.ts';
-import { PaginatedQueries } from '../../../../src/results/paginated-queries.ts';
+import { PaginatedQueries } from '../../../../src/results/submit/paginated-queries.ts';
 import { DEFAULT_PAGINATION_SETTINGS, type PaginationSettings } from '../../../../src/results/settings.ts';
 import { MemoryStore } from '../../../../src/results/stores/memory/memory-store.ts';
 import { ALICE, allowAll, testApp } from '../../../support/app.ts';

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { clusterResource, formatSrn } from '../../../../src/access/policy/srn.ts';
 import { paginatedQueries } from '../../../../src/api/queries/index.ts';
 import { memoryQueue } from '../../../../src/api/server/admission/memory.ts';
-import { PaginatedQueries } from '../../../../src/results/paginated-queries.ts';
+import { PaginatedQueries } from '../../../../src/results/submit/paginated-queries.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts';
 import { MemoryStore } from '../../../../src/results/stores/memory/memory-store.ts';
 import { ALICE, authorizerBy, testApp } from '../../../support/app.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { CATALOGUE } from '../../../../src/health/catalogue.ts';
-import type { CheckResult } from '../../../../src/health/evaluation.ts';
+import type { CheckResult } from '../../../../src/health/run/evaluation.ts';
 import { createGather } from '../../../../src/health/gather/gather.ts';
-import { runChecks } from '../../../../src/health/run.ts';
+import { runChecks } from '../../../../src/health/run/run.ts';
 import { resolveSettings } from '../../../../src/health/settings.ts';
 import { systemClock } from '../../../../src/platform/clock.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ConfiguredSettings } from '../../../../src/health/settings.ts';
-import { Controller } from '../../../../src/operator/controller-loop.ts';
+import { Controller } from '../../../../src/operator/controller/controller-loop.ts';
 import {
   clusterHealthReportReconciler,
   type ReportObserved,

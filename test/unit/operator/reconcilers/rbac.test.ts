@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Controller } from '../../../../src/operator/controller-loop.ts';
+import { Controller } from '../../../../src/operator/controller/controller-loop.ts';
 import { policyReconciler } from '../../../../src/operator/reconcilers/policy.ts';
 import { pruneExpired } from '../../../../src/operator/reconcilers/assignment-expiry.ts';
 import { roleAssignmentReconciler } from '../../../../src/operator/reconcilers/role-assignment.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hashesOf, secretKeyMatches } from '../../../../src/access/service-token.ts';
-import { Controller } from '../../../../src/operator/controller-loop.ts';
+import { Controller } from '../../../../src/operator/controller/controller-loop.ts';
 import { serviceTokenReconciler } from '../../../../src/operator/reconcilers/service-token.ts';
 import type { ResourceKind, ServiceToken } from '../../../../src/resources/kinds.ts';
 import { StoreError, type StoreErrorCode } from '../../../../src/store/resource-store.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { hashesOf, hashSecretKey, parseBearerToken, secretKeyMatches } from '../../../../src/access/service-token.ts';
-import { Controller } from '../../../../src/operator/controller-loop.ts';
+import { Controller } from '../../../../src/operator/controller/controller-loop.ts';
 import { serviceTokenReconciler } from '../../../../src/operator/reconcilers/service-token.ts';
 import type { Secret, ServiceToken } from '../../../../src/resources/kinds.ts';
 import {

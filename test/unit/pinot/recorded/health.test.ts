@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CATALOGUE } from '../../../../src/health/catalogue.ts';
 import { createGather } from '../../../../src/health/gather/gather.ts';
-import { runChecks, type RunResult } from '../../../../src/health/run.ts';
+import { runChecks, type RunResult } from '../../../../src/health/run/run.ts';
 import { resolveSettings } from '../../../../src/health/settings.ts';
 import { createEngine } from '../../../../src/pinot/connection.ts';
 import type { Engine, KnownTables } from '../../../../src/pinot/types.ts';
 import { systemClock } from '../../../../src/platform/clock.ts';
 import { StrictPinot } from '../../../support/strict-pinot.ts';
 import { WAIT_LIMIT_MS } from '../../../support/limits.ts';
-import { loadCases, recordedFindings, TABLES_OF_DATABASES } from '../../health/check-cases.ts';
+import { loadCases, recordedFindings, TABLES_OF_DATABASES } from '../../health/checks/check-cases.ts';
 
 // A run of all checks on a real Pinot 1.5.1 with two databases and a logical table, replayed: each request must be one that was recorded. Realtime tables are in
-// test/unit/health/recorded.test.ts.
+// test/unit/health/checks/recorded.test.ts.
 let pinot: StrictPinot;
 let engine: Engine & KnownTables;
 let run: RunResult;
@@ -36,7 +36,7 @@ await loadCases();
 const foundBy = (name: string): readonly string[] => recordedFindings.get(name)?.databases ?? [];
 /**
  * The recording lacks these calls, so the checks that need them cannot be evaluated here. Their answers of Pinot 1.5.1 are in
- * `test/unit/health/gather/disks-and-tasks.test.ts`. A new recording has them: remove both lists then.
+ * `test/unit/health/gather/cluster/disks-and-tasks.test.ts`. A new recording has them: remove both lists then.
  */
 const NOT_RECORDED = [
   'GET controller /zk/ls?path=/pinot/CONFIGS/RESOURCE',

@@ -5,7 +5,7 @@ import { columnsOf, convertRows, type Export, exportRows } from '../../../../src
 import type { ExportFormat } from '../../../../src/results/export/format.ts';
 import { MAX_SPACE_BYTES } from '../../../../src/results/export/json-lines.ts';
 import type { ResultReader } from '../../../../src/results/result-store.ts';
-import type { RowIndex } from '../../../../src/results/row-index.ts';
+import type { RowIndex } from '../../../../src/results/rows/row-index.ts';
 import { collect, DATA_SCHEMA, submission } from '../answers.ts';
 
 // What a download reads from the store, and in which pieces it sends it.

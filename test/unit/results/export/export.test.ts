@@ -4,7 +4,7 @@ import type { CsvLayout } from '../../../../src/results/export/csv-layout.ts';
 import { exportRows } from '../../../../src/results/export/export.ts';
 import type { ResultReader } from '../../../../src/results/result-store.ts';
 import { ObjectResultStore } from '../../../../src/results/stores/object/object-store.ts';
-import { storeAnswer } from '../../../../src/results/submit.ts';
+import { storeAnswer } from '../../../../src/results/submit/submit.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { answerText, responseOf, submission } from '../answers.ts';
 import { MemoryBucket } from '../stores/object/memory-bucket.ts';

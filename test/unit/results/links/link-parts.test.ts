@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { linkRows, type ResultLinks } from '../../../../src/results/links/links.ts';
 import type { ResultReader, ResultStore } from '../../../../src/results/result-store.ts';
-import type { RowIndex } from '../../../../src/results/row-index.ts';
+import type { RowIndex } from '../../../../src/results/rows/row-index.ts';
 import { submission } from '../answers.ts';
 
 // Which rows and bytes the parts of links have, also of results that are too large to be stored in a test.

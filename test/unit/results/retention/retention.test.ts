@@ -4,10 +4,10 @@ import { prometheusQueryMetrics } from '../../../../src/results/metrics.ts';
 import { newRequestId } from '../../../../src/results/request-id.ts';
 import type { ResultRecord, ResultStore, StoredResultSummary } from '../../../../src/results/result-store.ts';
 import { chooseForDeletion, Retention, RENEWAL_GRACE_MS } from '../../../../src/results/retention/retention.ts';
-import { usageOf } from '../../../../src/results/usage.ts';
+import { usageOf } from '../../../../src/results/retention/usage.ts';
 import { DEFAULT_PAGINATION_SETTINGS, type StorageCleanerSettings } from '../../../../src/results/settings.ts';
 import { MemoryStore } from '../../../../src/results/stores/memory/memory-store.ts';
-import { storeAnswer } from '../../../../src/results/submit.ts';
+import { storeAnswer } from '../../../../src/results/submit/submit.ts';
 import { answerText, responseOf, rowTexts, submission } from '../answers.ts';
 import { WAIT_LIMIT_MS } from '../../../support/limits.ts';
 

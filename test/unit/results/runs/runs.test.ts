@@ -11,7 +11,7 @@ import type { ResultStore } from '../../../../src/results/result-store.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts';
 import { FileStore } from '../../../../src/results/stores/file/file-store.ts';
 import { ObjectResultStore } from '../../../../src/results/stores/object/object-store.ts';
-import { storeAnswer } from '../../../../src/results/submit.ts';
+import { storeAnswer } from '../../../../src/results/submit/submit.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { until } from '../../../support/until.ts';
 import { answerText, responseOf, rowTexts, submission } from '../answers.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { aliveFromJson, isActive, noteFromJson, noteToJson, RUN_STATES } from '../../../../src/results/runs/status.ts';
-import { changed } from '../changed-fields.ts';
+import { changed } from '../rows/changed-fields.ts';
 
 // Each field of a note that this version cannot have written makes it invalid: whoever can write to the store can write anything.
 

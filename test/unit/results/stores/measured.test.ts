@@ -10,7 +10,7 @@ import type {
 } from '../../../../src/results/result-store.ts';
 import { measuredStore } from '../../../../src/results/stores/measured.ts';
 import { ObjectResultStore } from '../../../../src/results/stores/object/object-store.ts';
-import { storeAnswer } from '../../../../src/results/submit.ts';
+import { storeAnswer } from '../../../../src/results/submit/submit.ts';
 import { answerText, responseOf, rowTexts, submission } from '../answers.ts';
 import { MemoryBucket } from './object/memory-bucket.ts';
 

@@ -7,7 +7,7 @@ import { NOTE_KEPT_MS } from '../../../../../src/results/notes.ts';
 import { holderTag, newRequestId } from '../../../../../src/results/request-id.ts';
 import type { ResultRecord, StoredResultSummary } from '../../../../../src/results/result-store.ts';
 import { FileStore, type FileStoreOptions } from '../../../../../src/results/stores/file/file-store.ts';
-import { storeAnswer } from '../../../../../src/results/submit.ts';
+import { storeAnswer } from '../../../../../src/results/submit/submit.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { answerText, responseOf, rowTexts, submission } from '../../answers.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FairQueue } from '../../../../../src/platform/fair-queue.ts';
 import type { ResultReader, ResultRecord } from '../../../../../src/results/result-store.ts';
-import { encodeIndex, recordedIndex } from '../../../../../src/results/row-index.ts';
+import { encodeIndex, recordedIndex } from '../../../../../src/results/rows/row-index.ts';
 import { BufferPool } from '../../../../../src/results/stores/file/buffer-pool.ts';
 import { closeFile, openFile } from '../../../../../src/results/stores/file/file-io.ts';
 import {

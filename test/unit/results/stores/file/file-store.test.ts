@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../../../src/platform/clock.ts';
-import { readPage } from '../../../../../src/results/page.ts';
+import { readPage } from '../../../../../src/results/rows/page.ts';
 import { holderTag, newRequestId } from '../../../../../src/results/request-id.ts';
 import type { StoredResultSummary } from '../../../../../src/results/result-store.ts';
 import { FileStore } from '../../../../../src/results/stores/file/file-store.ts';
-import { storeAnswer } from '../../../../../src/results/submit.ts';
+import { storeAnswer } from '../../../../../src/results/submit/submit.ts';
 import { answerText, collect, responseOf, rowTexts, submission } from '../../answers.ts';
 
 const OWN = 'gateway-0';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ResultReader, ResultRecord } from '../../../../../src/results/result-store.ts';
-import { unreadableResult } from '../../../../../src/results/record-json.ts';
-import { Readers } from '../../../../../src/results/readers.ts';
+import { unreadableResult } from '../../../../../src/results/stores/record-json.ts';
+import { Readers } from '../../../../../src/results/rows/readers.ts';
 import { MemoryStore } from '../../../../../src/results/stores/memory/memory-store.ts';
 import { collect } from '../../answers.ts';
 

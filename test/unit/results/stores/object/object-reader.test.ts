@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { QueryError } from '../../../../../src/results/errors.ts';
 import type { ResultReader } from '../../../../../src/results/result-store.ts';
 import { ObjectResultStore } from '../../../../../src/results/stores/object/object-store.ts';
-import { storeAnswer } from '../../../../../src/results/submit.ts';
+import { storeAnswer } from '../../../../../src/results/submit/submit.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { answerText, responseOf, rowTexts, submission } from '../../answers.ts';
 import { MemoryBucket } from './memory-bucket.ts';

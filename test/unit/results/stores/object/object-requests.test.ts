@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { newRequestId } from '../../../../../src/results/request-id.ts';
-import { recordToJson } from '../../../../../src/results/record-json.ts';
+import { recordToJson } from '../../../../../src/results/stores/record-json.ts';
 import type { ResultRecord, StoredResultSummary } from '../../../../../src/results/result-store.ts';
 import { ObjectResultStore } from '../../../../../src/results/stores/object/object-store.ts';
-import { storeAnswer } from '../../../../../src/results/submit.ts';
+import { storeAnswer } from '../../../../../src/results/submit/submit.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { answerText, collect, responseOf, rowTexts, submission } from '../../answers.ts';
 import { MemoryBucket } from './memory-bucket.ts';

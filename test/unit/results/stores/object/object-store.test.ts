@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../../../src/platform/clock.ts';
-import { readPage } from '../../../../../src/results/page.ts';
+import { readPage } from '../../../../../src/results/rows/page.ts';
 import { newRequestId } from '../../../../../src/results/request-id.ts';
 import { ObjectResultStore } from '../../../../../src/results/stores/object/object-store.ts';
-import { storeAnswer } from '../../../../../src/results/submit.ts';
+import { storeAnswer } from '../../../../../src/results/submit/submit.ts';
 import { answerText, responseOf, rowTexts, submission } from '../../answers.ts';
 import { MemoryBucket } from './memory-bucket.ts';
 

@@ -1,0 +1,220 @@
+import type { Engine } from '../../../pinot/types.ts';
+import type { Instance, InstanceHealth } from '../../snapshot.ts';
+import {
+  objectOf,
+  parseBrokerResource,
+  parseInstancePartitions,
+  parseInstances,
+  parseLeaders,
+  parseSchemas,
+  parseTables,
+  type SchemaEntry,
+  type TableEntry,
+} from '../configs.ts';
+import { StatusError, type Call } from '../calls/call.ts';
+import type { StatLists } from './cluster-stamps.ts';
+import { HangingError } from '../calls/endpoint-guards.ts';
+import { parseStats } from './node-stats.ts';
+import type { Reader } from '../calls/reader.ts';
+
+/** Two attempts end within 10 s. */
+const HEALTH_TIMEOUT_MS = 4_000;
+/** One response has the configurations of all tables. */
+const CHILDREN_TIMEOUT_MS = 20_000;
+/** For the metadata of all segments of a table: the controller reads all of it before it responds. */
+const METADATA_TIMEOUT_MS = 60_000;
+const METADATA_PRIORITY = 7;
+const TASK_QUEUE = 'TaskQueue_';
+
+const STAT_PATHS: Readonly<Record<keyof StatLists, string>> = {
+  root: '',
+  idealStates: 'IDEALSTATES',
+  externalViews: 'EXTERNALVIEW',
+  tableConfigs: 'PROPERTYSTORE/CONFIGS/TABLE',
+  schemas: 'PROPERTYSTORE/SCHEMAS',
+  segments: 'PROPERTYSTORE/SEGMENTS',
+  instances: 'CONFIGS/PARTICIPANT',
+  liveInstances: 'LIVEINSTANCES',
+  instancePartitions: 'PROPERTYSTORE/INSTANCE_PARTITIONS',
+  clusterConfigs: 'CONFIGS/CLUSTER',
+};
+
+/** The calls about the whole cluster. */
+export class ClusterCalls {
+  readonly #reader: Reader;
+  readonly #engine: Engine;
+  /** Path of the cluster's root node in ZooKeeper; set by `info`. */
+  #root = '';
+
+  constructor(reader: Reader, engine: Engine) {
+    this.#reader = reader;
+    this.#engine = engine;
+  }
+
+  /** The cluster's name, which all other calls need, and the engine's version if it is reported. */
+  async info(): Promise<{ name: string; version: string | undefined }> {
+    const answer = await this.#reader.jsonAnswer(this.call('cluster_info', '/cluster/info'));
+    const name = objectOf(answer.body).clusterName;
+    if (typeof name !== 'string' || name === '')
+      throw new Error('the response to `GET /cluster/info` has no `clusterName`');
+    this.#root = `/${name}`;
+    // `1.5.1-020ff0d0…`: version and commit.
+    const header = answer.headers['pinot-controller-version'];
+    return { name, version: typeof header === 'string' ? header.split('-')[0] : undefined };
+  }
+
+  async instances(): Promise<Instance[]> {
+    const [configs, live] = await Promise.all([
+      this.#reader.json(this.#zk('getChildren', 'CONFIGS/PARTICIPANT', 'instances')),
+      this.#reader.json(this.#zk('ls', 'LIVEINSTANCES', 'live_instances')),
+    ]);
+    if (!Array.isArray(live) || live.length === 0) {
+      throw new Error('the list of live instances is empty, although a controller responded');
+    }
+    return parseInstances(configs, new Set(live.map(String)));
+  }
+
+  async tables(): Promise<TableEntry[]> {
+    const body = await this.#childrenOrNone('PROPERTYSTORE/CONFIGS/TABLE', 'table_configs');
+    const { tables, broken } = parseTables(body);
+    if (broken.length > 0) throw new Error(`the table configuration of ${broken.slice(0, 5).join(', ')} is invalid`);
+    if (tables.length === 0) await this.#requireNoTables();
+    return tables;
+  }
+
+  /** @throws an empty list of tables that the ideal states contradict: it would let nearly all checks pass */
+  async #requireNoTables(): Promise<void> {
+    const names = await this.#nodeOrNone(this.#zk('ls', 'IDEALSTATES', 'ideal_state_names'));
+    const tables = Array.isArray(names) ? names.map(String).filter((name) => /_(?:OFFLINE|REALTIME)$/u.test(name)) : [];
+    if (tables.length === 0) return;
+    throw new Error(
+      `the response has no table configuration, but there are ${tables.length} ideal states, such as \`${tables[0]}\``,
+    );
+  }
+
+  /** The id of the transaction that created each table, by name: it differs if a table was deleted and created again. */
+  async tableOrigins(): Promise<Map<string, string>> {
+    const stats = objectOf(await this.#reader.json(this.#zk('lsl', 'PROPERTYSTORE/CONFIGS/TABLE', 'table_names')));
+    return new Map(Object.keys(stats).map((name) => [name, String(objectOf(stats[name]).czxid)]));
+  }
+
+  /** The lists of nodes that show what has changed since an earlier run. */
+  async stats(): Promise<StatLists> {
+    const entries = await Promise.all(
+      Object.entries(STAT_PATHS).map(async ([list, path]) => {
+        const body = await this.#nodeOrNone(this.#zk('lsl', path, 'node_stats'));
+        return [list, parseStats(body)] as const;
+      }),
+    );
+    return Object.fromEntries(entries) as unknown as StatLists;
+  }
+
+  async schemas(): Promise<Map<string, SchemaEntry>> {
+    return parseSchemas(await this.#childrenOrNone('PROPERTYSTORE/SCHEMAS', 'schemas'));
+  }
+
+  async instancePartitions(): Promise<ReturnType<typeof parseInstancePartitions>> {
+    return parseInstancePartitions(
+      await this.#childrenOrNone('PROPERTYSTORE/INSTANCE_PARTITIONS', 'instance_partitions'),
+    );
+  }
+
+  async brokerResource(): Promise<Map<string, string[]>> {
+    return parseBrokerResource(
+      await this.#reader.json(this.#zk('get', 'EXTERNALVIEW/brokerResource', 'broker_resource')),
+    );
+  }
+
+  /** Types of minion tasks: Helix has a queue for each. `GET /tasks/tasktypes` responds with 500 where there is none (Pinot 0.11). */
+  async taskTypes(): Promise<string[]> {
+    const names = await this.#nodeOrNone(this.#zk('ls', 'CONFIGS/RESOURCE', 'task_queues'));
+    const queues = (Array.isArray(names) ? names.map(String) : []).filter((name) => name.startsWith(TASK_QUEUE));
+    // The tasks of a queue have its name and their own.
+    return queues.map((name) => name.slice(TASK_QUEUE.length)).filter((type) => !type.includes('_Task_'));
+  }
+
+  async leaders(): Promise<Map<string, number>> {
+    return parseLeaders(await this.#reader.json(this.call('leaders', '/leader/tables')));
+  }
+
+  async clusterConfig(): Promise<Record<string, string>> {
+    return objectOf(await this.#reader.json(this.call('cluster_config', '/cluster/configs'))) as Record<string, string>;
+  }
+
+  segmentMetadata(table: string): Call {
+    const call = this.#zk('getChildren', `PROPERTYSTORE/SEGMENTS/${table}`, 'segment_metadata');
+    return { ...call, timeoutMs: METADATA_TIMEOUT_MS, priority: METADATA_PRIORITY };
+  }
+
+  terseMetadata(table: string): Call {
+    const path = `/segments/${encodeURIComponent(table)}/zkmetadata`;
+    return this.call('segment_metadata', path, { timeoutMs: METADATA_TIMEOUT_MS, priority: METADATA_PRIORITY });
+  }
+
+  /** A call to the controller. @param name name of the endpoint in metrics */
+  call(name: string, path: string, more: Partial<Call> = {}): Call {
+    return { name, path, endpoint: this.#engine.controller, ...more };
+  }
+
+  /** The disk usage of a server. @param adminPort of the server */
+  diskUtilization(host: string, adminPort: string, scheme: string): Call {
+    const url = `${scheme}://${urlHost(host)}:${adminPort}`;
+    const endpoint = this.#engine.endpoint(url);
+    const path = '/instance/diskUtilization';
+    return { name: 'disk_utilization', endpoint, path, timeoutMs: HEALTH_TIMEOUT_MS, usesSlot: false };
+  }
+
+  /** Requests `/health` of an instance; undefined if its configuration has no host or port for it. */
+  async health(instance: Instance, scheme: string): Promise<InstanceHealth | undefined> {
+    const port = instance.type === 'server' ? instance.adminPort : instance.port;
+    if (port === undefined || port === '' || instance.host === '') return undefined;
+    const host = urlHost(instance.host);
+    const url = `${scheme}://${host}:${port}/health`;
+    try {
+      const answer = await this.#reader.answer({
+        name: `${instance.type}_health`,
+        endpoint: this.#engine.endpoint(`${scheme}://${host}:${port}`),
+        path: '/health',
+        timeoutMs: HEALTH_TIMEOUT_MS,
+        usesSlot: false,
+      });
+      const body = answer.body.trim().slice(0, 100);
+      const healthy = answer.status === 200 && body === 'OK';
+      return { healthy, unreachable: false, detail: healthy ? 'OK' : `${answer.status} ${body}`.trim(), url };
+    } catch (error) {
+      const skipped = error instanceof HangingError && !error.called;
+      const hangs = (error instanceof HangingError && error.called) || isConnectTimeout(error);
+      const detail = this.#reader.explain(error);
+      return { healthy: false, unreachable: true, detail, url, ...(hangs && { hangs }), ...(skipped && { skipped }) };
+    }
+  }
+
+  #zk(operation: 'get' | 'getChildren' | 'ls' | 'lsl', path: string, name: string): Call {
+    const full = (path === '' ? this.#root : `${this.#root}/${path}`).split('/').map(encodeURIComponent).join('/');
+    return this.call(name, `/zk/${operation}?path=${full}`, { timeoutMs: CHILDREN_TIMEOUT_MS });
+  }
+
+  /** The children of a node; none if the node does not exist, as before the first such object. */
+  async #childrenOrNone(path: string, name: string): Promise<unknown> {
+    return this.#nodeOrNone(this.#zk('getChildren', path, name));
+  }
+
+  async #nodeOrNone(call: Call): Promise<unknown> {
+    try {
+      return await this.#reader.json(call);
+    } catch (error) {
+      if (error instanceof StatusError && error.status === 404) return [];
+      throw error;
+    }
+  }
+}
+
+/** Whether there was no response to the connection, as from a host that is gone or behind a firewall. */
+function isConnectTimeout(error: unknown): boolean {
+  return error instanceof Error && /TIMEDOUT|CONNECT_TIMEOUT/u.test(error.message);
+}
+
+/** The host in a URL: an IPv6 address is in brackets. */
+function urlHost(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}

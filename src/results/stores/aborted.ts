@@ -1,0 +1,16 @@
+import { untilAborted } from '../../platform/until-aborted.ts';
+import { QueryError } from '../errors.ts';
+
+/** @throws {QueryError} aborted */
+export function throwIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw abortedByCaller();
+}
+
+/** For promises without abort support: only the wait ends; the work itself ends by its own timeout. @throws {QueryError} aborted */
+export function untilCallerAborts<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return untilAborted(work, signal, abortedByCaller);
+}
+
+export function abortedByCaller(): QueryError {
+  return new QueryError('aborted', 'request aborted by the client');
+}

@@ -1,0 +1,186 @@
+import { LruCache } from '../../platform/lru.ts';
+import type { WallClock } from '../../platform/clock.ts';
+import { Damages } from '../rows/damages.ts';
+import { isDamaged, notFound } from '../errors.ts';
+import { type Export, exportRows } from '../export/export.ts';
+import type { CsvLayout } from '../export/csv-layout.ts';
+import type { ExportFormat } from '../export/format.ts';
+import { ExportLimit } from '../export/limit.ts';
+import { linkRows, type ResultLinks } from '../links/links.ts';
+import { NO_METRICS, type QueryMetrics } from '../metrics.ts';
+import { type GatewayIdentity, holderAddress, type PaginatedQueriesOptions } from './options.ts';
+import { type HolderAddress, type Page, type PageRequest, readPage } from '../rows/page.ts';
+import { Readers } from '../rows/readers.ts';
+import { Renewal } from '../retention/renewal.ts';
+import { isRequestId } from '../request-id.ts';
+import type { ResultReader, ResultStore, StoredResultSummary } from '../result-store.ts';
+import type { PaginationSettings } from '../settings.ts';
+import { type QueryOrigin, type RunQuery, Submissions, type Submitted } from './submissions.ts';
+import type { SubmissionHooks } from './submit.ts';
+import { type StoreUsage, usageOf } from '../retention/usage.ts';
+
+/** A result to be deleted. */
+export interface DeletableResult {
+  readonly requestId: string;
+  /** Undefined if the record cannot be read. */
+  readonly owner: string | undefined;
+  readonly expirationTimeMs: number;
+}
+
+/** Runs queries once and serves their results in pages. Records the owner of a result; callers of this class check access. */
+export class PaginatedQueries {
+  readonly #store: ResultStore;
+  readonly #settings: () => PaginationSettings;
+  readonly #identity: GatewayIdentity;
+  readonly #holder: () => HolderAddress | undefined;
+  readonly #clock: WallClock;
+  readonly #metrics: QueryMetrics;
+  readonly #readers = new Readers();
+  readonly #damages = new Damages();
+  readonly #exports: ExportLimit;
+  readonly #layouts = new LruCache<string, CsvLayout>({ maxWeight: MAX_LAYOUTS });
+  readonly #renewal: Renewal;
+  readonly #submissions: Submissions;
+
+  constructor(options: PaginatedQueriesOptions) {
+    this.#store = options.store;
+    this.#settings = options.settings;
+    this.#identity = options.identity;
+    this.#holder = holderAddress(options.store, options.identity);
+    this.#clock = options.clock;
+    this.#metrics = options.metrics ?? NO_METRICS;
+    this.#exports = new ExportLimit(options.limits);
+    this.#renewal = new Renewal(options);
+    this.#submissions = new Submissions(options, this.#readers);
+  }
+
+  /** `brokerHost` and `brokerPort` of responses; the same object while unchanged. Undefined if any gateway can serve a page. */
+  get holder(): HolderAddress | undefined {
+    return this.#holder();
+  }
+
+  get brokerId(): string {
+    return this.#identity.id;
+  }
+
+  /**
+   * Runs a query with `run` and stores its response. `hooks.inspect` rejects the response by throwing.
+   * @throws {QueryError} busy, bad-answer, store-full, store-unavailable, aborted; and whatever `run` throws
+   */
+  submit(run: RunQuery, origin: QueryOrigin, signal: AbortSignal, hooks?: SubmissionHooks): Promise<Submitted> {
+    return this.#submissions.submit(run, origin, signal, hooks);
+  }
+
+  /** The id of a result that is submitted later. */
+  newId(): string {
+    return this.#submissions.newId();
+  }
+
+  /** @throws {QueryError} not-found, also for an expired result that is not deleted yet */
+  async open(requestId: string, signal: AbortSignal): Promise<ResultReader> {
+    const reader = isRequestId(requestId) ? await this.#store.open(requestId, signal) : undefined;
+    if (reader !== undefined && reader.record.expirationTimeMs > this.#clock.now())
+      return this.#readers.tracked(reader);
+    await reader?.close();
+    throw notFound(requestId);
+  }
+
+  /**
+   * What a deletion needs to know about a result, even if it is expired or damaged.
+   * @throws {QueryError} not-found
+   */
+  async deletable(requestId: string, signal: AbortSignal): Promise<DeletableResult> {
+    try {
+      const reader = isRequestId(requestId) ? await this.#store.open(requestId, signal) : undefined;
+      if (reader === undefined) throw notFound(requestId);
+      await reader.close();
+      return reader.record;
+    } catch (error) {
+      if (!isDamaged(error)) throw error;
+      return { requestId, owner: undefined, expirationTimeMs: Number.POSITIVE_INFINITY };
+    }
+  }
+
+  /** @throws {QueryError} bad-page, not-found, store-unavailable */
+  async page(reader: ResultReader, request: PageRequest, signal: AbortSignal): Promise<Page> {
+    const { record } = reader;
+    const isRoomFor = (bytes: number): boolean => this.#readers.reserve(reader, bytes);
+    const reading = readPage(reader, request, { holder: this.holder, isRoomFor }, signal);
+    const page = await this.#damages.noting(record, reading);
+    await this.#renewal.renew(record);
+    const { rows } = page;
+    const streamed = Symbol.asyncIterator in rows;
+    this.#readers.hold(reader, streamed ? 0 : page.length);
+    this.#metrics.paged(page.length);
+    return streamed ? { ...page, rows: this.#damages.watched(record, rows) } : page;
+  }
+
+  /**
+   * Prepares a download of rows. The caller must call `release` when it has ended. `caller` is an SRN.
+   * @throws {QueryError} bad-page, busy, damaged, not-found, store-unavailable
+   */
+  async export(
+    reader: ResultReader,
+    { format, caller }: { readonly format: ExportFormat; readonly caller: string },
+    request: PageRequest,
+    signal: AbortSignal,
+  ): Promise<Export & { readonly release: () => void }> {
+    const { record } = reader;
+    const release = this.#exports.begin(caller);
+    try {
+      const found = await exportRows(reader, { format, layouts: this.#layouts }, request, signal);
+      await this.#renewal.renew(record);
+      const body: Export['body'] = (from, to, abort) => this.#damages.watched(record, found.body(from, to, abort));
+      const { measure } = found;
+      if (measure === undefined) return { ...found, body, release };
+      const watched: typeof measure = (abort) => this.#damages.noting(record, measure(abort));
+      return { ...found, body, measure: watched, release };
+    } catch (error) {
+      release();
+      this.#damages.note(record, error);
+      throw error;
+    }
+  }
+
+  /**
+   * Signs a link by which a client reads rows from the bucket. It is a credential for these rows, so the caller must be allowed to read the result.
+   * @throws {QueryError} no-links, bad-page, damaged, not-found, store-unavailable
+   */
+  async links(reader: ResultReader, request: PageRequest, signal: AbortSignal): Promise<ResultLinks> {
+    const { record } = reader;
+    const options = { store: this.#store, lifetimeMs: this.#settings().linkLifetimeMs, now: this.#clock.now() };
+    const links = await this.#damages.noting(record, linkRows(reader, request, options, signal));
+    await this.#renewal.renew(record);
+    return links;
+  }
+
+  /** Every result, including expired and damaged ones, in order of submission. */
+  async list(signal: AbortSignal): Promise<StoredResultSummary[]> {
+    const all: StoredResultSummary[] = [];
+    for await (const summary of this.#store.list(signal)) {
+      const found = summary.damaged ?? this.#damages.of(summary.record);
+      all.push(found === undefined ? summary : { ...summary, damaged: found });
+    }
+    return all.sort((a, b) => a.record.submissionTimeMs - b.record.submissionTimeMs);
+  }
+
+  /** Storage used by this gateway's own results; only these count against its quota. @throws {QueryError} store-unavailable */
+  async usage(signal: AbortSignal): Promise<StoreUsage> {
+    return usageOf(this.#store, this.#identity.id, this.#settings().storageCleaner, signal);
+  }
+
+  /** @throws {QueryError} not-found */
+  async delete(record: DeletableResult, signal: AbortSignal): Promise<void> {
+    const { requestId, expirationTimeMs } = record;
+    if (!(await this.#store.delete(requestId, signal))) throw notFound(requestId);
+    this.#metrics.deleted(expirationTimeMs <= this.#clock.now() ? 'expired' : 'request');
+  }
+
+  /** True while a page of the result is being sent by this gateway. */
+  isBeingRead(requestId: string): boolean {
+    return this.#readers.isBeingRead(requestId);
+  }
+}
+
+/** CSV downloads that can be resumed quickly. */
+const MAX_LAYOUTS = 64;

@@ -1,0 +1,154 @@
+import { Registry } from 'prom-client';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Controller } from '../../../../src/operator/controller/controller-loop.ts';
+import { NotLeaderError } from '../../../../src/operator/leader/fenced-store.ts';
+import { READY } from '../../../../src/operator/controller/outcome.ts';
+import type { Plan, StatusOf } from '../../../../src/operator/controller/plan.ts';
+import type { Subject } from '../../../../src/operator/controller/reconciler.ts';
+import { StoreError } from '../../../../src/store/resource-store.ts';
+import { role, secret } from '../../../builders/resources.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeRecorder, FakeStore, loggedLines, metrics } from '../fakes.ts';
+
+type RolePlan = Plan<StatusOf<'Role'>>;
+const ready: RolePlan = { actions: [], status: { outcome: READY, fields: { policyCount: 2 } } };
+
+let clock: FakeClock;
+let store: FakeStore;
+let recorder: FakeRecorder;
+let registry: Registry;
+let plan: RolePlan;
+let reconciled: string[];
+let lines: Record<string, unknown>[];
+let observing: () => Promise<void>;
+let controller: Controller<'Role', Subject<'Role'>>;
+
+beforeEach(() => {
+  [clock, recorder, registry, plan, reconciled] = [new FakeClock(), new FakeRecorder(), new Registry(), ready, []];
+  clock.jump(100_000);
+  observing = async () => undefined;
+});
+afterEach(() => controller.stop());
+
+function start(...names: string[]): void {
+  const logged = loggedLines();
+  ({ lines } = logged);
+  store = new FakeStore(...names.map((name) => role(name)));
+  controller = new Controller(
+    {
+      kind: 'Role',
+      watches: [],
+      async observe(from, name) {
+        reconciled.push(name);
+        await observing();
+        return { object: from.get('Role', name) };
+      },
+      reconcile: () => plan,
+    },
+    { store, recorder, clock, metrics: metrics(registry), log: logged.log },
+  );
+  controller.start();
+}
+
+/** The value of the first sample whose line begins with this text. */
+async function value(sample: string): Promise<number> {
+  const line = (await registry.metrics()).split('\n').find((text) => text.startsWith(sample));
+  return Number(line?.split(' ').at(-1));
+}
+
+describe('the resync', () => {
+  it.each([
+    [0, 540_000],
+    [0.5, 600_000],
+    [1, 660_000],
+  ])('with the random number %d follows after %i ms', async (chance, ms) => {
+    clock.chance = chance;
+    start();
+    expect(clock.delays).toEqual([ms]);
+    await clock.advance(ms);
+    expect(clock.delays).toEqual([ms, ms]);
+  });
+});
+
+it('reconciles four objects at once', async () => {
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  observing = async () => released;
+  start(...Array.from({ length: 10 }, (_, index) => `r${index}`));
+  await clock.advance(0);
+  expect(reconciled).toHaveLength(4);
+  expect(await value('controller_runtime_active_workers')).toBe(4);
+  expect(await value('controller_runtime_max_concurrent_reconciles')).toBe(4);
+  release();
+  await clock.advance(0);
+  expect(await value('controller_runtime_active_workers')).toBe(0);
+});
+
+it('measures the time of a reconciliation', async () => {
+  observing = async () => clock.jump(2_500);
+  plan = { actions: [] };
+  start('a');
+  await clock.advance(0);
+  expect(await value('controller_runtime_reconcile_time_seconds_sum')).toBe(2.5);
+});
+
+it('writes no status where the plan has none', async () => {
+  plan = { actions: [] };
+  start('a');
+  await clock.advance(0);
+  expect([store.writes, lines, await value('controller_runtime_reconcile_total')]).toEqual([[], [], 1]);
+});
+
+it('neither retries nor logs a write that was rejected because another process leads', async () => {
+  start('a');
+  store.failures.push(new NotLeaderError());
+  await clock.advance(60_000);
+  expect([store.failures, store.writes, reconciled, lines]).toEqual([[], [], ['a'], []]);
+});
+
+it('does not log an error that follows from its own end', async () => {
+  let fail = (_error: Error): void => {};
+  observing = async () => new Promise((_, reject) => (fail = reject));
+  start('a');
+  await clock.advance(0);
+  const stopped = controller.stop();
+  fail(new StoreError('unavailable', 'the operator is stopping'));
+  await stopped;
+  expect(lines).toEqual([]);
+});
+
+describe('an object that is stalled', () => {
+  const stalling = (more: Partial<RolePlan>): RolePlan => {
+    const ifExists = { class: 'stalled', reason: 'NameTaken', message: 'no' } as const;
+    return { ...ready, actions: [{ do: 'create', kind: 'Secret', object: secret('s'), ifExists }], ...more };
+  };
+
+  it.each([
+    [{}, 60_000],
+    [{ requeueAfterMs: 5_000 }, 5_000],
+    [{ requeueAfterMs: 90_000 }, 60_000],
+  ])('by the plan %j is reconciled after %i ms', async (more, ms) => {
+    plan = stalling(more);
+    start('a');
+    await store.create('Secret', secret('s'));
+    // The status that it writes does not begin another reconciliation.
+    await clock.advance(ms - 1);
+    expect(reconciled).toEqual(['a']);
+    await clock.advance(1);
+    expect(reconciled).toEqual(['a', 'a']);
+  });
+});
+
+it('records no Event for an object that stays ready while its warnings change', async () => {
+  const warned = (count: number): RolePlan => ({
+    actions: [],
+    status: { outcome: READY, fields: { policyCount: count }, warnings: [`warning ${count}`] },
+  });
+  plan = warned(1);
+  start('a');
+  await clock.advance(0);
+  plan = warned(2);
+  await clock.advance(11 * 60_000);
+  expect(store.get('Role', 'a')?.status).toMatchObject({ policyCount: 2 });
+  expect(recorder.events).toEqual([]);
+});
