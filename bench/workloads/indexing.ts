@@ -1,4 +1,4 @@
-import { AnswerScanner } from '../../src/results/scanner/answer-scanner.ts';
+import { ResponseScanner } from '../../src/results/scanner/response-scanner.ts';
 import type { Bench } from '../frame/bench.ts';
 import { measure } from '../frame/measure.ts';
 import { atLeastTimes } from '../frame/rows.ts';
@@ -20,7 +20,7 @@ export async function benchIndexing(bench: Bench): Promise<void> {
   const whole = Buffer.concat(chunks);
   const megabytes = whole.length / MB;
   const scan = (): number => {
-    const scanner = new AnswerScanner();
+    const scanner = new ResponseScanner();
     for (const chunk of chunks) scanner.push(chunk);
     return scanner.end().rowCount;
   };
@@ -49,7 +49,7 @@ export async function indexCurve(bench: Bench): Promise<void> {
   for (const rows of SIZES) {
     const chunks = keptAnswer(rows);
     const scan = (): number => {
-      const scanner = new AnswerScanner();
+      const scanner = new ResponseScanner();
       for (const chunk of chunks) scanner.push(chunk);
       return scanner.end().rowCount;
     };

@@ -4,7 +4,7 @@ import { requestPieces } from '../../src/pinot/pieces.ts';
 import type { EngineEndpoint, EngineRequest } from '../../src/pinot/types.ts';
 import type { ResultStore } from '../../src/results/result-store.ts';
 import { createResultStore } from '../../src/results/stores/result-stores.ts';
-import { storeAnswer } from '../../src/results/submit/submit.ts';
+import { storeResponse } from '../../src/results/submit/submit.ts';
 
 const START_TIMEOUT_MS = 30_000;
 const TIMEOUT_MS = 600_000;
@@ -31,7 +31,7 @@ export async function storeOnce(
   const response = await requestPieces(endpoint, { ...query, signal });
   const requestId = `00000000-${String(++submissions).padStart(30, '0')}`;
   const origin = { requestId, brokerId: 'bench', owner: 'bench', tables: [], submissionTimeMs: 0, expirationTimeMs: 0 };
-  const outcome = await storeAnswer(response, store, origin, signal);
+  const outcome = await storeResponse(response, store, origin, signal);
   if (outcome.kind !== 'stored') throw new Error('the response was not stored');
   const { rowCount, rowBytes } = outcome.reader.record;
   await outcome.reader.close();

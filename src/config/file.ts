@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { type Document, parseDocument } from 'yaml';
 import { errorCode, errorMessage } from '../platform/plain-error.ts';
-import { SettingsError, type Written } from './keys.ts';
+import { SettingsError, type WrittenKey } from './keys.ts';
 
 /** A larger file is not a configuration file. */
 const MAX_BYTES = 1_048_576;
@@ -10,7 +10,7 @@ const MAX_BYTES = 1_048_576;
  * Reads a configuration file: lines `key=value` in `*.properties` and `*.conf`, otherwise YAML, where nested mappings and dotted keys are equivalent.
  * @throws {SettingsError} when the file cannot be read or parsed
  */
-export async function readConfigFile(path: string): Promise<Written[]> {
+export async function readConfigFile(path: string): Promise<WrittenKey[]> {
   let content: string;
   try {
     content = await readFile(path, 'utf8');
@@ -27,9 +27,9 @@ export async function readConfigFile(path: string): Promise<Written[]> {
  * @param source path of the file, for messages and to select the format
  * @throws {SettingsError} also for a key that is given twice: the last one would silently be used
  */
-export function parseConfig(content: string, source: string): Written[] {
+export function parseConfig(content: string, source: string): WrittenKey[] {
   const written = /\.(properties|conf)$/.test(source) ? parseLines(content, source) : parseYaml(content, source);
-  const seen = new Map<string, Written>();
+  const seen = new Map<string, WrittenKey>();
   const problems = written.flatMap((entry) => {
     const first = seen.get(entry.key);
     seen.set(entry.key, first ?? entry);
@@ -39,11 +39,11 @@ export function parseConfig(content: string, source: string): Written[] {
   return written;
 }
 
-function elsewhere(first: Written, second: Written): string {
+function elsewhere(first: WrittenKey, second: WrittenKey): string {
   return first.source === second.source ? 'once nested, once with dots' : `the first one is in ${first.source}`;
 }
 
-function parseYaml(content: string, source: string): Written[] {
+function parseYaml(content: string, source: string): WrittenKey[] {
   // A warning would print a part of the file.
   const document = parseDocument(content, { prettyErrors: true, logLevel: 'error' });
   const [problem] = document.errors;
@@ -66,7 +66,7 @@ function valueOf(document: Document, source: string): unknown {
   }
 }
 
-function flatten(value: object, prefix: string, source: string): Written[] {
+function flatten(value: object, prefix: string, source: string): WrittenKey[] {
   return Object.entries(value).flatMap(([name, entry]: [string, unknown]) => {
     const key = prefix === '' ? name : `${prefix}.${name}`;
     if (typeof entry === 'object' && entry !== null && !Array.isArray(entry)) return flatten(entry, key, source);
@@ -75,7 +75,7 @@ function flatten(value: object, prefix: string, source: string): Written[] {
   });
 }
 
-function parseLines(content: string, source: string): Written[] {
+function parseLines(content: string, source: string): WrittenKey[] {
   return content.split(/\r?\n/).flatMap((line, index) => {
     const trimmed = line.trim();
     if (trimmed === '' || /^[#!]/.test(trimmed)) return [];

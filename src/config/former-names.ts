@@ -1,4 +1,4 @@
-import type { Written } from './keys.ts';
+import type { WrittenKey } from './keys.ts';
 
 /** A setting or property that has another name now. */
 export interface RenamedKey {
@@ -43,7 +43,7 @@ export const FORMER_NAMES: FormerNames = new Map<string, RenamedKey | RemovedKey
 
 /** Settings under their present keys. */
 export interface PresentNames {
-  readonly written: Written[];
+  readonly written: WrittenKey[];
   /** One sentence for each former key. */
   readonly warnings: string[];
   readonly problems: string[];
@@ -53,7 +53,7 @@ export interface PresentNames {
  * Replaces former keys, and leaves out those that no longer exist. Both names of one key in the same source are a problem, because their order says nothing about what was meant.
  * @param written the entries of one source
  */
-export function withPresentNames(written: readonly Written[], names: FormerNames): PresentNames {
+export function withPresentNames(written: readonly WrittenKey[], names: FormerNames): PresentNames {
   const given = new Set(written.map(({ key }) => key));
   const warnings = new Set<string>();
   const problems = new Set<string>();

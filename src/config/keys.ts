@@ -3,7 +3,7 @@ import { settingSchema, type SettingSchema } from '../platform/setting-schema.ts
 import { parseValue } from './value.ts';
 
 /** A raw value and its source: `flag --port`, `environment variable PORT`, `settings.yaml`. */
-export interface Written {
+export interface WrittenKey {
   readonly key: string;
   readonly raw: unknown;
   readonly source: string;
@@ -37,7 +37,7 @@ export interface Resolution {
  * Parses raw values and adds defaults.
  * @param written later entries override earlier ones
  */
-export function resolve(keys: ReadonlyMap<string, SettingSchema>, written: readonly Written[]): Resolution {
+export function resolve(keys: ReadonlyMap<string, SettingSchema>, written: readonly WrittenKey[]): Resolution {
   const values: Record<string, unknown> = {};
   const problems: string[] = [];
   for (const [key, schema] of keys) if (schema.default !== undefined) values[key] = schema.default;
@@ -52,7 +52,7 @@ export function resolve(keys: ReadonlyMap<string, SettingSchema>, written: reado
   return { values, problems };
 }
 
-export function unknownKey({ key, source }: Written, known: Iterable<string>, suggest: Suggest): string {
+export function unknownKey({ key, source }: WrittenKey, known: Iterable<string>, suggest: Suggest): string {
   const meant = suggest(key, known);
   return `${source}: unknown key \`${key}\`${meant === undefined ? '; docs/configuration.md lists all keys' : `; did you mean \`${meant}\`?`}`;
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../platform/clock.ts';
 import { runPeriodically } from '../platform/periodic.ts';
 import { readConfigFile } from './file.ts';
 import { FORMER_NAMES, withPresentNames, type FormerNames } from './former-names.ts';
-import { SettingsError, type Suggest, type Written } from './keys.ts';
+import { SettingsError, type Suggest, type WrittenKey } from './keys.ts';
 import type { Properties } from './properties.ts';
 import type { PropertySet } from './property-set.ts';
 import { unknownInFile } from './settings.ts';
@@ -14,7 +14,7 @@ export interface LivePropertiesOptions {
   /** Undefined without a configuration file: then the properties never change. */
   readonly file: string | undefined;
   /** Properties from flags; they override the file. */
-  readonly fixed: readonly Written[];
+  readonly fixed: readonly WrittenKey[];
   readonly suggest: Suggest;
   /** Default: `FORMER_NAMES`. */
   readonly formerNames?: FormerNames;
@@ -73,7 +73,7 @@ export class LiveProperties {
   }
 
   async #refresh(file: string): Promise<void> {
-    let written: Written[];
+    let written: WrittenKey[];
     try {
       written = await readConfigFile(file);
     } catch (error) {

@@ -1,5 +1,5 @@
 import type { PropertyGroup, SettingSchema } from '../platform/setting-schema.ts';
-import { keysOf, resolve, type Resolution, type Written } from './keys.ts';
+import { keysOf, resolve, type Resolution, type WrittenKey } from './keys.ts';
 
 /** All `olap.*` and `controller.*` keys of the program. */
 export class PropertySet {
@@ -16,7 +16,7 @@ export class PropertySet {
   }
 
   /** Parses and validates properties, and adds defaults. The values are complete when there are no problems. */
-  resolve(written: readonly Written[]): Resolution {
+  resolve(written: readonly WrittenKey[]): Resolution {
     const { values, problems } = resolve(this.keys, written);
     if (problems.length > 0) return { values, problems };
     return { values, problems: this.#groups.flatMap((group) => group.problems?.(values) ?? []) };

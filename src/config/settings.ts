@@ -8,7 +8,7 @@ import {
   type FormerNames,
   type PresentNames,
 } from './former-names.ts';
-import { resolve, SettingsError, unknownKey, type Suggest, type Written } from './keys.ts';
+import { resolve, SettingsError, unknownKey, type Suggest, type WrittenKey } from './keys.ts';
 import type { Properties } from './properties.ts';
 import type { PropertySet } from './property-set.ts';
 import { SETTING_KEYS, settingsProblems, type Settings } from './schema.ts';
@@ -32,7 +32,7 @@ export interface LoadedSettings {
   /** The configuration file, for LiveProperties. */
   readonly file: string | undefined;
   /** Properties from flags; they override the file. */
-  readonly fixedProperties: readonly Written[];
+  readonly fixedProperties: readonly WrittenKey[];
   /** One sentence for each former key that was used. */
   readonly warnings: readonly string[];
 }
@@ -72,15 +72,15 @@ export async function loadSettings(sources: SettingsSources): Promise<LoadedSett
 }
 
 /** Problems of keys in a file that are unknown, and so would have no effect. */
-export function unknownInFile(written: readonly Written[], properties: PropertySet, suggest: Suggest): string[] {
+export function unknownInFile(written: readonly WrittenKey[], properties: PropertySet, suggest: Suggest): string[] {
   const known = [...SETTING_KEYS.keys(), ...properties.keys.keys()];
   const all = new Set(known);
   return written.filter(({ key }) => !all.has(key)).map((entry) => unknownKey(entry, known, suggest));
 }
 
 interface Flags {
-  readonly written: Written[];
-  readonly properties: Written[];
+  readonly written: WrittenKey[];
+  readonly properties: WrittenKey[];
   readonly problems: string[];
   file: string | undefined;
 }
@@ -180,7 +180,7 @@ function addProperty(flags: Flags, text: string, { properties, suggest, names }:
 }
 
 /** Joins the values of list flags that are repeated. */
-function joinRepeated(written: readonly Written[]): Written[] {
+function joinRepeated(written: readonly WrittenKey[]): WrittenKey[] {
   const lists = new Map<string, string[]>();
   for (const { key, raw } of written) {
     if (SETTING_KEYS.get(key)?.type === 'array') lists.set(key, [...(lists.get(key) ?? []), String(raw)]);
@@ -193,7 +193,7 @@ function joinRepeated(written: readonly Written[]): Written[] {
 
 function readEnvironment(env: SettingsSources['env'], suggest: Suggest, formerNames: FormerNames): PresentNames {
   const { names, present } = variableNames(formerNames);
-  const written: Written[] = [];
+  const written: WrittenKey[] = [];
   const problems: string[] = [];
   // The name with the prefix overrides the plain one, because it is specific to this program.
   for (const [name, key] of names) {

@@ -23,7 +23,7 @@ const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelay: 10_000 } as const;
  * One connection pool for the current TLS options. After a change (of a client certificate or a CA), new requests use a new pool; the old
  * one is closed after its last request.
  */
-export class Connections {
+export class ApiConnections {
   #current: { readonly fingerprint: string; readonly dispatcher: Dispatcher } | undefined;
   readonly #retired = new Set<Dispatcher>();
   #closed = false;

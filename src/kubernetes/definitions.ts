@@ -4,13 +4,13 @@ import { StoreError } from '../store/resource-store.ts';
 import type { KubernetesTransport } from './transport.ts';
 
 /** The part of a JSON schema that names fields. */
-interface Schema {
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly items?: Schema;
+interface DefinitionSchema {
+  readonly properties?: Readonly<Record<string, DefinitionSchema>>;
+  readonly items?: DefinitionSchema;
 }
 
 interface OpenApi {
-  readonly components?: { readonly schemas?: Readonly<Record<string, Schema & Record<string, unknown>>> };
+  readonly components?: { readonly schemas?: Readonly<Record<string, DefinitionSchema & Record<string, unknown>>> };
 }
 
 interface GroupVersionKind {
@@ -35,7 +35,9 @@ export async function missingFields(
   return new Map(
     CUSTOM_KINDS.map((kind) => {
       const schema = served.find((candidate) => isOf(candidate, kind));
-      const expected = { properties: { spec: KINDS[kind].spec as Schema, status: KINDS[kind].status as Schema } };
+      const expected = {
+        properties: { spec: KINDS[kind].spec as DefinitionSchema, status: KINDS[kind].status as DefinitionSchema },
+      };
       return [kind, absent(expected, schema ?? {}, '')];
     }),
   );
@@ -57,7 +59,7 @@ function isOf(schema: Readonly<Record<string, unknown>>, kind: CustomKind): bool
 }
 
 /** Paths in `expected` that `served` lacks, without those below a missing one. */
-function absent(expected: Schema, served: Schema, path: string): string[] {
+function absent(expected: DefinitionSchema, served: DefinitionSchema, path: string): string[] {
   const ofItems = expected.items === undefined ? [] : absent(expected.items, served.items ?? {}, `${path}[]`);
   const ofFields = Object.entries(expected.properties ?? {}).flatMap(([name, schema]) => {
     const field = path === '' ? name : `${path}.${name}`;

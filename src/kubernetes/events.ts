@@ -53,7 +53,7 @@ const CLOSE_TIMEOUT_MS = 3_000;
 /** The API server's limit. */
 const MAX_NOTE = 1_024;
 
-interface Series {
+interface EventSeries {
   /** Name of the Event. */
   readonly name: string;
   readonly count: number;
@@ -73,7 +73,7 @@ export class KubernetesEvents implements EventRecorder {
   readonly #pending = { Warning: new Map<string, Pending>(), Normal: new Map<string, Pending>() };
   readonly #rates: Readonly<Record<Pending['type'], RateLimiter>>;
   readonly #logLines: RateLimiter;
-  readonly #series: ExpiringLruCache<string, Series>;
+  readonly #series: ExpiringLruCache<string, EventSeries>;
   #sending: Promise<void> | undefined;
   readonly #closing = new AbortController();
   #counter = 0;

@@ -6,10 +6,10 @@ import type { KubernetesConfig } from './credentials.ts';
 /** Where the kubelet mounts the credentials of a pod. */
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-type Environment = Readonly<Record<string, string | undefined>>;
+type PodEnvironment = Readonly<Record<string, string | undefined>>;
 
 /** Whether the process runs in a pod and has no `KUBECONFIG`. The order of precedence is that of controller-runtime. */
-export function isInCluster(env: Environment, folder = SERVICE_ACCOUNT): boolean {
+export function isInCluster(env: PodEnvironment, folder = SERVICE_ACCOUNT): boolean {
   return !env['KUBECONFIG'] && Boolean(env['KUBERNETES_SERVICE_HOST']) && existsSync(join(folder, 'token'));
 }
 
@@ -19,7 +19,7 @@ export function isInCluster(env: Environment, folder = SERVICE_ACCOUNT): boolean
  *
  * @throws {Error} from applyToHTTPSOptions() when a file cannot be read
  */
-export function inClusterConfig(env: Environment, folder = SERVICE_ACCOUNT): KubernetesConfig {
+export function inClusterConfig(env: PodEnvironment, folder = SERVICE_ACCOUNT): KubernetesConfig {
   const read = (name: string): string => readFileSync(join(folder, name), 'utf8');
   const host = env['KUBERNETES_SERVICE_HOST'] ?? '';
   const server = `https://${isIPv6(host) ? `[${host}]` : host}:${env['KUBERNETES_SERVICE_PORT'] ?? '443'}`;

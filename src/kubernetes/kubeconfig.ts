@@ -3,7 +3,7 @@ import { errorMessage } from '../platform/plain-error.ts';
 import { checkTlsMaterial } from './tls-material.ts';
 import { kubeconfigFiles, useTokenFiles } from './token-files.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
+type KubeconfigEnvironment = Readonly<Record<string, string | undefined>>;
 
 /** A kubeconfig that cannot be used. The message is one line and repeats no line of the file, which can contain credentials. */
 export class KubeconfigError extends Error {
@@ -18,7 +18,7 @@ export class KubeconfigError extends Error {
  * @param path undefined for `KUBECONFIG`, `~/.kube/config` or the service account of the pod
  * @throws {KubeconfigError}
  */
-export function loadKubeconfig(config: KubeConfig, path: string | undefined, env: Environment): void {
+export function loadKubeconfig(config: KubeConfig, path: string | undefined, env: KubeconfigEnvironment): void {
   const files = kubeconfigFiles(path, env);
   const where = files.length === 0 ? 'kubeconfig' : `kubeconfig ${files.map((file) => `\`${file}\``).join(', ')}`;
   try {

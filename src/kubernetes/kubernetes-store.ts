@@ -36,7 +36,7 @@ const READ_TIMEOUT_MS = 15_000;
 const READ_PAGE_SIZE = 500;
 
 /** The parts of the store for one kind. */
-interface Slot<K extends CustomKind> {
+interface KindSlot<K extends CustomKind> {
   readonly resource: ApiResource<K>;
   readonly cache: KindCache<K>;
   readonly reflector: Reflector<ResourceByKind[K]>;
@@ -54,7 +54,7 @@ export class KubernetesStore implements ResourceStore {
   readonly #clock: Clock;
   readonly #views: Views;
   readonly #secrets: ApiResource<'Secret'>;
-  readonly #slots: { readonly [K in CustomKind]: Slot<K> };
+  readonly #slots: { readonly [K in CustomKind]: KindSlot<K> };
 
   constructor(options: KubernetesStoreOptions) {
     const { transport, clock = systemClock, tuning, onError } = options;
@@ -63,7 +63,7 @@ export class KubernetesStore implements ResourceStore {
     this.#secrets = apiResource('Secret', transport.namespace);
     const views = new Views((error, kind) => onError?.(error, { kind, during: 'a listener' }));
     this.#views = views;
-    const slot = <K extends CustomKind>(kind: K): Slot<K> => {
+    const slot = <K extends CustomKind>(kind: K): KindSlot<K> => {
       const resource = apiResource(kind, transport.namespace);
       const cache = new KindCache(views.of(kind));
       const reflector = new Reflector<ResourceByKind[K]>({

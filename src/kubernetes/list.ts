@@ -7,7 +7,7 @@ interface ListPage {
   readonly items?: readonly RawObject[] | null;
 }
 
-export interface ListOptions<T> {
+export interface ApiListOptions<T> {
   readonly pageSize: number;
   /** For each page, milliseconds. */
   readonly timeoutMs: number;
@@ -25,7 +25,7 @@ export interface ListOptions<T> {
 export async function listAll<T>(
   transport: Pick<KubernetesTransport, 'request'>,
   path: string,
-  options: ListOptions<T>,
+  options: ApiListOptions<T>,
 ): Promise<{ items: T[]; version: string }> {
   try {
     return await listPages(transport, path, options, options.pageSize);
@@ -40,7 +40,7 @@ class ContinueTokenExpired extends Error {}
 async function listPages<T>(
   transport: Pick<KubernetesTransport, 'request'>,
   path: string,
-  options: ListOptions<T>,
+  options: ApiListOptions<T>,
   limit: number | undefined,
 ): Promise<{ items: T[]; version: string }> {
   const { timeoutMs, signal } = options;

@@ -5,7 +5,7 @@ import { systemClock, type Clock } from '../platform/clock.ts';
 import { Deadline } from '../platform/deadline.ts';
 import { retry } from '../platform/retry.ts';
 import { connectionError, errorFromStatus, KubernetesApiError } from './api-error.ts';
-import { Connections } from './connections.ts';
+import { ApiConnections } from './connections.ts';
 import { CredentialSource, type Credentials, type KubernetesConfig } from './credentials.ts';
 import { completeLines, readText, requestError } from './response-body.ts';
 
@@ -65,7 +65,7 @@ export class KubernetesTransport {
   /** The namespace of this process: the option, or that of the kubeconfig's context (in a pod, the pod's), or `default`. */
   readonly namespace: string;
   readonly #credentials: CredentialSource;
-  readonly #connections = new Connections();
+  readonly #connections = new ApiConnections();
   readonly #clock: Clock;
   readonly #userAgent: string;
 

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 /** Metrics of one work queue; times in seconds. */
-export interface QueueMetrics {
+export interface WorkQueueMetrics {
   added(): void;
   retried(): void;
   /** A worker took a key after this time in the queue. */
@@ -9,10 +9,10 @@ export interface QueueMetrics {
   /** The work on a key ended after this time. */
   finished(workedSeconds: number): void;
   /** @param read called at each scrape */
-  watch(read: () => QueueState): void;
+  watch(read: () => WorkQueueState): void;
 }
 
-export interface QueueState {
+export interface WorkQueueState {
   readonly depth: number;
   /** Keys whose last ten or more reconciliations failed. */
   readonly failing: number;
@@ -31,7 +31,7 @@ export interface ControllerMetrics {
 
 /** Metrics of the operator, named as in controller-runtime and client-go, so that their dashboards and alerts work. */
 export interface OperatorMetrics {
-  queue(name: string): QueueMetrics;
+  queue(name: string): WorkQueueMetrics;
   controller(name: string): ControllerMetrics;
   leading(lease: string, leads: boolean): void;
   /** An Event was not sent: the queue was full, or the API server rejected it. */
@@ -102,10 +102,10 @@ export function prometheusMetrics(registry: Registry): OperatorMetrics {
   };
 }
 
-function queueInstruments(registers: Registry[]): (name: string) => QueueMetrics {
+function queueInstruments(registers: Registry[]): (name: string) => WorkQueueMetrics {
   const labelNames = ['name', 'controller'];
-  const states = new Map<string, () => QueueState>();
-  const gauge = (name: string, help: string, value: (state: QueueState) => number): Gauge =>
+  const states = new Map<string, () => WorkQueueState>();
+  const gauge = (name: string, help: string, value: (state: WorkQueueState) => number): Gauge =>
     new Gauge({
       name,
       help,

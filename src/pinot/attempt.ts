@@ -1,8 +1,8 @@
 import { errors } from 'undici';
 import type { PooledEndpoint } from './endpoint.ts';
 import { EndpointError, type EndpointErrorOptions } from './failures.ts';
-import { isRejection, isServerError, isStoppingAnswer, isUsableHead } from './stopping-broker.ts';
-import { EngineError, type AnswerFlow, type AnswerHead, type AnswerSink, type EngineRequest } from './types.ts';
+import { isRejection, isServerError, isStoppingResponse, isUsableHead } from './stopping-broker.ts';
+import { EngineError, type ResponseFlow, type ResponseHead, type ResponseSink, type EngineRequest } from './types.ts';
 
 /**
  * Maximum bytes of a response that are held back so that another broker can still be tried. The check of `tablesQueried` holds back as many bytes in any case.
@@ -13,13 +13,13 @@ const MAX_HELD_BYTES = 64 * 1024;
  * One of several attempts at a query. Holds the beginning of the response back until the response is complete or long enough; until then the query can be
  * sent to another broker, because the sink has received nothing.
  */
-export class Attempt implements AnswerSink {
-  readonly #sink: AnswerSink;
+export class BrokerAttempt implements ResponseSink {
+  readonly #sink: ResponseSink;
   readonly url: string;
   readonly #outcome = Promise.withResolvers<void>();
   readonly #held: Buffer[] = [];
   #heldBytes = 0;
-  #head: AnswerHead | undefined;
+  #head: ResponseHead | undefined;
   #released = false;
   readonly #isRepeatable: boolean;
   readonly #onLost: () => void;
@@ -34,7 +34,7 @@ export class Attempt implements AnswerSink {
    * `onLost` is called if the connection is lost after the sink got a part of the response
    */
   constructor(
-    sink: AnswerSink,
+    sink: ResponseSink,
     options: { readonly url: string; readonly isRepeatable: boolean; readonly onLost: () => void },
   ) {
     this.#sink = sink;
@@ -58,7 +58,7 @@ export class Attempt implements AnswerSink {
     await this.#outcome.promise;
   }
 
-  onAsked(flow: AnswerFlow): void {
+  onAsked(flow: ResponseFlow): void {
     this.#sink.onAsked({
       resume: () => flow.resume(),
       abort: (reason) => {
@@ -68,7 +68,7 @@ export class Attempt implements AnswerSink {
     });
   }
 
-  onHeaders(head: AnswerHead): void {
+  onHeaders(head: ResponseHead): void {
     this.#head = head;
   }
 
@@ -80,7 +80,7 @@ export class Attempt implements AnswerSink {
   }
 
   onEnd(): void {
-    const head = this.#head as AnswerHead;
+    const head = this.#head as ResponseHead;
     if (this.#released || isUsableHead(head)) return this.#end();
     // Pinot rejects a request before it executes it.
     if (isRejection(head)) {
@@ -88,7 +88,7 @@ export class Attempt implements AnswerSink {
       return this.#replace(this.rejection, { reached: false, answered: true, rejected: true });
     }
     if (!this.#isRepeatable) return this.#end();
-    if (isStoppingAnswer(head, this.#held))
+    if (isStoppingResponse(head, this.#held))
       return this.#replace(`the broker ${this.url} is stopping`, { reached: true });
     if (isServerError(head)) {
       return this.#replace(`the broker ${this.url} responded with status ${head.status}`, {
@@ -141,7 +141,7 @@ export class Attempt implements AnswerSink {
   #release(): boolean {
     if (this.#released) return true;
     this.#released = true;
-    this.#sink.onHeaders(this.#head as AnswerHead);
+    this.#sink.onHeaders(this.#head as ResponseHead);
     let goOn = true;
     for (const chunk of this.#held.splice(0)) {
       if (this.#abortReason !== undefined) break;
@@ -154,7 +154,7 @@ export class Attempt implements AnswerSink {
 
 /** A connection that was lost within the response counts like one that was lost before it. */
 function asUnreachable(error: Error): Error {
-  if (!(error instanceof EngineError) || error.code !== 'bad-answer') return error;
+  if (!(error instanceof EngineError) || error.code !== 'bad-response') return error;
   if (error.cause instanceof errors.HTTPParserError) return error;
   return new EndpointError('unreachable', error.message, { reached: true, cause: error });
 }

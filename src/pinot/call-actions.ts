@@ -52,7 +52,7 @@ export interface EngineCall {
   readonly changes: boolean;
 }
 
-interface Rule {
+interface ActionRule {
   readonly segments: readonly string[];
   /** Query parameter that names the table. */
   readonly parameter: string | undefined;
@@ -71,7 +71,7 @@ const UPLOAD_CALLS = callSet(UPLOADS);
 const CALLS_IGNORING_DATABASE = callSet(IGNORING_DATABASE);
 const TABLES_IN_BODY_CALLS = callSet(TABLES_IN_BODY);
 const NAME_REPEATED_CALLS = callSet(NAME_REPEATED);
-const RULES: ReadonlyMap<string, readonly Rule[]> = compile();
+const RULES: ReadonlyMap<string, readonly ActionRule[]> = compile();
 
 /** Version 0.11 changes the state of tables, segments and tenants with `GET …?state=`. */
 const TABLE_STATE_ACTIONS = ['EnableTable', 'DisableTable', 'DeleteTable', 'DeleteSegment'] as const;
@@ -125,7 +125,7 @@ export function engineCall(
   return { ...common, ...checkedTables(rule, actions, segments, parameter) };
 }
 
-function stateActions(rule: Rule, segments: readonly string[]): Pick<EngineCall, 'onCluster' | 'onTable'> {
+function stateActions(rule: ActionRule, segments: readonly string[]): Pick<EngineCall, 'onCluster' | 'onTable'> {
   const { onCluster, onTable, tableIn } = rule;
   if (segments[0] === 'tables' && tableIn === 'path') return { onCluster, onTable: TABLE_STATE_ACTIONS };
   return { onCluster: segments[0] === 'tenants' ? [...onCluster, ...TENANT_STATE_ACTIONS] : onCluster, onTable };
@@ -134,7 +134,7 @@ function stateActions(rule: Rule, segments: readonly string[]): Pick<EngineCall,
 type CheckedTables = Pick<EngineCall, 'onCluster' | 'onTable' | 'tables' | 'tableSegments' | 'parts' | 'body'>;
 
 function checkedTables(
-  rule: Rule,
+  rule: ActionRule,
   { onCluster, onTable }: Pick<EngineCall, 'onCluster' | 'onTable'>,
   segments: readonly string[],
   parameter: (name: string) => string | undefined,
@@ -164,8 +164,8 @@ function partsOfParameters(parameter: (name: string) => string | undefined): str
   return PARTS_PARAMETERS.flatMap((name) => parameter(name)?.split(/[/,]/) ?? []).filter((part) => part !== '');
 }
 
-function ruleFor(method: string, segments: readonly string[]): Rule | undefined {
-  let best: Rule | undefined;
+function ruleFor(method: string, segments: readonly string[]): ActionRule | undefined {
+  let best: ActionRule | undefined;
   for (const rule of RULES.get(`${method} ${segments.length}`) ?? []) {
     if (best !== undefined && rule.literal <= best.literal) continue;
     if (rule.segments.every((wanted, index) => isPlaceholder(wanted) || wanted === segments[index])) best = rule;
@@ -177,8 +177,8 @@ function isPlaceholder(segment: string): boolean {
   return segment === '*' || segment === '{table}' || segment === '{database}';
 }
 
-function compile(): ReadonlyMap<string, readonly Rule[]> {
-  const rules = new Map<string, Rule[]>();
+function compile(): ReadonlyMap<string, readonly ActionRule[]> {
+  const rules = new Map<string, ActionRule[]>();
   for (const rule of [
     ...[...lines(ON_TABLE), ...lines(ON_TABLE_OF_BODY)].map(([method, target, actions]) =>
       ruleOf(method, target, { onTable: actions }),
@@ -198,7 +198,7 @@ function ruleOf(
   method = '',
   target = '',
   actions: { readonly onCluster?: string | undefined; readonly onTable?: string | undefined },
-): Rule & { readonly method: string } {
+): ActionRule & { readonly method: string } {
   const [path = '', parameter] = target.split('?');
   const segments = path.split('/').slice(1);
   const onCluster = actions.onCluster?.split('+') ?? [];
@@ -216,7 +216,7 @@ function ruleOf(
   };
 }
 
-function placeOfTable(segments: readonly string[], parameter: string | undefined): Rule['tableIn'] {
+function placeOfTable(segments: readonly string[], parameter: string | undefined): ActionRule['tableIn'] {
   if (segments.includes('{table}')) return 'path';
   return parameter === undefined ? 'body' : 'parameter';
 }

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { EngineError, type EngineEndpoint, type EngineRequest } from './types.ts';
 
-export interface JsonAnswer {
+export interface JsonResponse {
   readonly status: number;
   /** Undefined if the body is not JSON and the status is an error. */
   readonly value: unknown;
@@ -12,7 +12,7 @@ export const MAX_JSON_BYTES = 256 * 1024 * 1024;
 
 /**
  * Reads the whole body.
- * @throws {EngineError} bad-answer if it is longer than `maxBytes`; unreachable if it ends unexpectedly
+ * @throws {EngineError} bad-response if it is longer than `maxBytes`; unreachable if it ends unexpectedly
  */
 export async function readBody(body: Readable, maxBytes: number, what: string): Promise<Buffer> {
   const chunks: Buffer[] = [];
@@ -20,7 +20,7 @@ export async function readBody(body: Readable, maxBytes: number, what: string): 
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > maxBytes) throw new EngineError('bad-answer', `${what} responded with more than ${maxBytes} bytes`);
+      if (size > maxBytes) throw new EngineError('bad-response', `${what} responded with more than ${maxBytes} bytes`);
       chunks.push(chunk);
     }
   } catch (error) {
@@ -33,29 +33,29 @@ export async function readBody(body: Readable, maxBytes: number, what: string): 
 /**
  * Sends a request and parses the response as JSON, whatever its status.
  * @param request method defaults to `GET`
- * @throws {EngineError} as `request` does; bad-answer for a success response that is not JSON or is longer than `maxBytes`
+ * @throws {EngineError} as `request` does; bad-response for a success response that is not JSON or is longer than `maxBytes`
  */
 export async function requestJson(
   endpoint: EngineEndpoint,
   request: Omit<EngineRequest, 'method'> & { readonly method?: string },
   maxBytes: number = MAX_JSON_BYTES,
-): Promise<JsonAnswer> {
+): Promise<JsonResponse> {
   const { method = 'GET', path } = request;
   const headers = { accept: 'application/json', ...request.headers };
-  const answer = await endpoint.request({ ...request, method, headers });
+  const response = await endpoint.request({ ...request, method, headers });
   const what = `\`${method} ${endpoint.url}${path}\``;
-  const bytes = await readBody(answer.body, maxBytes, what);
+  const bytes = await readBody(response.body, maxBytes, what);
   try {
-    return { status: answer.status, value: JSON.parse(bytes.toString()) as unknown };
+    return { status: response.status, value: JSON.parse(bytes.toString()) as unknown };
   } catch (error) {
-    if (answer.status >= 400) return { status: answer.status, value: undefined };
-    throw new EngineError('bad-answer', `${what} responded with a body that is not JSON`, { cause: error });
+    if (response.status >= 400) return { status: response.status, value: undefined };
+    throw new EngineError('bad-response', `${what} responded with a body that is not JSON`, { cause: error });
   }
 }
 
 /**
  * Sends a `GET` that must succeed and returns the parsed JSON.
- * @throws {EngineError} as `requestJson`; bad-answer for status 300 and above
+ * @throws {EngineError} as `requestJson`; bad-response for status 300 and above
  */
 export async function getJson(
   endpoint: EngineEndpoint,
@@ -63,7 +63,7 @@ export async function getJson(
   signal?: AbortSignal,
   headers: NonNullable<EngineRequest['headers']> = {},
 ): Promise<unknown> {
-  const answer = await requestJson(endpoint, signal ? { path, headers, signal } : { path, headers });
-  if (answer.status < 300) return answer.value;
-  throw new EngineError('bad-answer', `\`GET ${endpoint.url}${path}\` responded with status ${answer.status}`);
+  const response = await requestJson(endpoint, signal ? { path, headers, signal } : { path, headers });
+  if (response.status < 300) return response.value;
+  throw new EngineError('bad-response', `\`GET ${endpoint.url}${path}\` responded with status ${response.status}`);
 }

@@ -76,7 +76,7 @@ function authorizationOf(content: string, path: string): string {
   const text = content.trim();
   if (text === '' || /[\r\n]/.test(text)) {
     throw new EngineError(
-      'bad-answer',
+      'bad-response',
       `the engine's credential file \`${path}\` must contain one line: \`Basic …\`, \`Bearer …\`, \`user:password\` or a token`,
     );
   }

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { asError } from '../platform/plain-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import { checkHead, type CheckedHead } from './answer-head.ts';
+import { checkHead, type CheckedHead } from './response-head.ts';
 import {
   errorAfterHeaders,
   EndpointError,
@@ -17,8 +17,8 @@ import type { Place, Refusal } from '../platform/fair-queue.ts';
 import type { UpstreamCall } from '../platform/upstreams.ts';
 import {
   EngineError,
-  type AnswerFlow,
-  type AnswerSink,
+  type ResponseFlow,
+  type ResponseSink,
   type EngineEndpoint,
   type EngineRequest,
   type EngineResponse,
@@ -48,24 +48,24 @@ export interface DeliveryOptions {
  * Sends a request and passes the response to `sink` as it arrives. Settles after `sink.onHeaders`.
  * @throws {EngineError} as `EngineEndpoint.request`; the sink then got no call other than `onAsked`
  */
-export function deliver(endpoint: EngineEndpoint, request: EngineRequest, sink: AnswerSink): Promise<void> {
+export function deliver(endpoint: EngineEndpoint, request: EngineRequest, sink: ResponseSink): Promise<void> {
   return endpoint.deliver ? endpoint.deliver(request, sink) : deliverRecorded(endpoint, request, sink);
 }
 
 /** For endpoints without a connection of their own, such as recorded ones. */
-async function deliverRecorded(endpoint: EngineEndpoint, request: EngineRequest, sink: AnswerSink): Promise<void> {
+async function deliverRecorded(endpoint: EngineEndpoint, request: EngineRequest, sink: ResponseSink): Promise<void> {
   const given = new AbortController();
-  let answer: Readable | undefined;
+  let response: Readable | undefined;
   sink.onAsked({
-    resume: () => void answer?.resume(),
+    resume: () => void response?.resume(),
     abort: (reason) => {
       given.abort(reason);
-      answer?.destroy(reason);
+      response?.destroy(reason);
     },
   });
   const signal = request.signal ? AbortSignal.any([request.signal, given.signal]) : given.signal;
   const { status, headers, body } = await endpoint.request({ ...request, signal });
-  answer = body;
+  response = body;
   sink.onHeaders({ status, rawHeaders: rawHeadersOf(headers) });
   body.on('data', (chunk: Buffer) => {
     if (!sink.onData(chunk)) body.pause();
@@ -86,7 +86,7 @@ const MAX_RETRIES = 3;
 type Phase = 'unsent' | 'asked' | 'answering' | 'over';
 
 /** One exchange: passes undici's events to a sink without a stream. */
-export class Delivery implements PooledExchange, AnswerFlow, WatchedExchange {
+export class Delivery implements PooledExchange, ResponseFlow, WatchedExchange {
   readonly options: Dispatcher.DispatchOptions;
   readonly caller: string;
   readonly mayLeave: () => boolean;
@@ -94,7 +94,7 @@ export class Delivery implements PooledExchange, AnswerFlow, WatchedExchange {
   place: Place | undefined;
   isDispatched = false;
   isPaused = false;
-  readonly #sink: AnswerSink;
+  readonly #sink: ResponseSink;
   readonly #settings: DeliveryOptions;
   readonly #outcome = Promise.withResolvers<void>();
   #phase: Phase = 'unsent';
@@ -109,7 +109,7 @@ export class Delivery implements PooledExchange, AnswerFlow, WatchedExchange {
   #responseStarted = false;
   #retries = 0;
 
-  constructor(options: Dispatcher.DispatchOptions, sink: AnswerSink, settings: DeliveryOptions) {
+  constructor(options: Dispatcher.DispatchOptions, sink: ResponseSink, settings: DeliveryOptions) {
     this.options = options;
     this.#sink = sink;
     this.#settings = settings;
@@ -227,10 +227,10 @@ export class Delivery implements PooledExchange, AnswerFlow, WatchedExchange {
   #errorOfEnd(): EngineError | undefined {
     const { length, untilClose } = this.#head ?? {};
     if (untilClose === true && this.link?.failed === true) {
-      return new EngineError('bad-answer', 'connection reset before the end of the response');
+      return new EngineError('bad-response', 'connection reset before the end of the response');
     }
     if (length === undefined || length === this.#received) return undefined;
-    return new EngineError('bad-answer', `the response has ${this.#received} bytes instead of ${length}`);
+    return new EngineError('bad-response', `the response has ${this.#received} bytes instead of ${length}`);
   }
 
   #mayRetry(error: Error): boolean {

@@ -2,14 +2,14 @@ import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { systemClock, type Clock } from '../platform/clock.ts';
 import type { Upstream, UpstreamCall, UpstreamState } from '../platform/upstreams.ts';
-import { AnswerBody, responseOf } from './answer-body.ts';
+import { ResponseBody, responseOf } from './response-body.ts';
 import type { EngineCredential } from './credential.ts';
 import { Delivery } from './delivery.ts';
 import { EndpointError, outcomeOfError } from './failures.ts';
 import { requestHeaderList, withCredential } from './headers.ts';
 import type { HangWatch } from './hang-watch.ts';
 import { EnginePool } from './pool.ts';
-import type { AnswerSink, EngineEndpoint, EngineRequest, EngineResponse } from './types.ts';
+import type { ResponseSink, EngineEndpoint, EngineRequest, EngineResponse } from './types.ts';
 
 export interface EndpointLimits {
   /** Maximum open connections to one base URL. */
@@ -65,7 +65,7 @@ export class PooledEndpoint implements EngineEndpoint {
   /** Observes the requests; undefined for an address without metrics. */
   upstream: Upstream | undefined;
   /** Monotonic time of the last response. */
-  answeredAt = -Infinity;
+  respondedAt = -Infinity;
   readonly #pool: EnginePool;
   readonly #credential: EngineCredential;
   readonly #limits: EndpointLimits;
@@ -94,16 +94,16 @@ export class PooledEndpoint implements EngineEndpoint {
 
   /** @param mayLeave as for `deliver` */
   async request(request: EngineRequest, mayLeave?: () => boolean): Promise<EngineResponse> {
-    const body = new AnswerBody();
+    const body = new ResponseBody();
     await this.deliver(request, body, mayLeave);
     return responseOf(body, this.url);
   }
 
   /** @param mayLeave whether the request may end with a `HungEndpointError`; asked when the endpoint hangs. Default: it waits for its time-outs */
-  async deliver(request: EngineRequest, sink: AnswerSink, mayLeave?: () => boolean): Promise<void> {
+  async deliver(request: EngineRequest, sink: ResponseSink, mayLeave?: () => boolean): Promise<void> {
     // undici accepts an absolute URL here and would send it to that server.
     if (!request.path.startsWith('/')) {
-      throw new EndpointError('bad-answer', `the path of the request to ${this.url} is invalid`, { reached: false });
+      throw new EndpointError('bad-response', `the path of the request to ${this.url} is invalid`, { reached: false });
     }
     const call = this.upstream?.begin(spanName(request), request.method, request.trail);
     const authorization = await this.#authorization(call);
@@ -137,7 +137,7 @@ export class PooledEndpoint implements EngineEndpoint {
   }
 
   #noteStatus(status: number): void {
-    this.answeredAt = this.#clock.monotonic();
+    this.respondedAt = this.#clock.monotonic();
     // Older versions respond with 403 to an invalid credential.
     if (status === 401 || status === 403) this.#credential.refused();
   }

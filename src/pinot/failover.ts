@@ -1,10 +1,10 @@
-import { AnswerBody, responseOf } from './answer-body.ts';
-import { Attempt } from './attempt.ts';
+import { ResponseBody, responseOf } from './response-body.ts';
+import { BrokerAttempt } from './attempt.ts';
 import { isRepeatable, isStream, type PooledEndpoint } from './endpoint.ts';
 import { EndpointError } from './failures.ts';
 import type { HangWatch } from './hang-watch.ts';
 import type { Suspects } from './suspects.ts';
-import type { AnswerSink, EngineEndpoint, EngineRequest, EngineResponse } from './types.ts';
+import type { ResponseSink, EngineEndpoint, EngineRequest, EngineResponse } from './types.ts';
 
 /** Further brokers for a request. */
 export interface MoreBrokers {
@@ -48,12 +48,12 @@ export class FailoverEndpoint implements EngineEndpoint {
     if (this.#brokers === undefined || isStream(request.body)) {
       return this.#first(request, (endpoint, mayLeave) => endpoint.request(request, mayLeave));
     }
-    const body = new AnswerBody();
+    const body = new ResponseBody();
     const url = await this.#ask(request, body, this.#brokers);
     return responseOf(body, url);
   }
 
-  async deliver(request: EngineRequest, sink: AnswerSink): Promise<void> {
+  async deliver(request: EngineRequest, sink: ResponseSink): Promise<void> {
     if (this.#brokers === undefined || isStream(request.body)) {
       return this.#first(request, (endpoint, mayLeave) => endpoint.deliver(request, sink, mayLeave));
     }
@@ -66,11 +66,11 @@ export class FailoverEndpoint implements EngineEndpoint {
   }
 
   /** Asks brokers. @returns the URL of the one whose response the sink gets */
-  async #ask(request: EngineRequest, sink: AnswerSink, brokers: MoreBrokers): Promise<string> {
-    const attempts: Attempt[] = [];
+  async #ask(request: EngineRequest, sink: ResponseSink, brokers: MoreBrokers): Promise<string> {
+    const attempts: BrokerAttempt[] = [];
     try {
       const url = await this.#first(request, async (endpoint, mayLeave) => {
-        const attempt = new Attempt(sink, {
+        const attempt = new BrokerAttempt(sink, {
           url: endpoint.url,
           isRepeatable: isRepeatable(request),
           onLost: () => this.#health.suspects.suspect(endpoint.url),
@@ -108,10 +108,10 @@ export class FailoverEndpoint implements EngineEndpoint {
     for (;;) {
       const endpoint = course.next();
       try {
-        const answer = await ask(endpoint, this.#isSingle ? undefined : mayLeave);
+        const response = await ask(endpoint, this.#isSingle ? undefined : mayLeave);
         isOver = true;
         suspects.clear(endpoint.url);
-        return answer;
+        return response;
       } catch (error) {
         suspects.note(endpoint.url, error);
         if (!mayTryNext(error, request)) throw error;

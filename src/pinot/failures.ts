@@ -54,17 +54,17 @@ const BAD_RESPONSE = new Set(['bad response', 'bad upgrade']);
 
 /** Maps an undici error before the response headers. @param url of the endpoint */
 export function errorBeforeHeaders(error: unknown, url: string): EngineError {
-  if (error instanceof EngineError) return badAnswer(error, url);
+  if (error instanceof EngineError) return badResponse(error, url);
   const code = codeOf(error);
   if (isBadHttp(error)) {
-    return new EndpointError('bad-answer', `invalid HTTP response from ${url} (${code})`, {
+    return new EndpointError('bad-response', `invalid HTTP response from ${url} (${code})`, {
       reached: true,
       cause: error,
     });
   }
   if (error instanceof errors.InvalidArgumentError) {
     const message = `the request to ${url} is not valid HTTP: ${error.message}`;
-    return new EndpointError('bad-answer', message, { reached: false, cause: error });
+    return new EndpointError('bad-response', message, { reached: false, cause: error });
   }
   const reached = !NEVER_CONNECTED.has(code);
   const what = reached ? 'connection lost before a response' : 'connection failed';
@@ -73,7 +73,7 @@ export function errorBeforeHeaders(error: unknown, url: string): EngineError {
 
 /** Maps an undici error after the response headers. */
 export function errorAfterHeaders(error: unknown, url: string): EngineError {
-  if (error instanceof EngineError) return badAnswer(error, url);
+  if (error instanceof EngineError) return badResponse(error, url);
   if (error instanceof errors.BodyTimeoutError) {
     return new EndpointError('timeout', `response of ${url} timed out before its end`, {
       reached: true,
@@ -82,7 +82,7 @@ export function errorAfterHeaders(error: unknown, url: string): EngineError {
   }
   const what = error instanceof errors.HTTPParserError ? 'is not valid HTTP' : 'ended unexpectedly';
   const message = `response of ${url} ${what} (${codeOf(error)})`;
-  return new EndpointError('bad-answer', message, { reached: true, cause: error });
+  return new EndpointError('bad-response', message, { reached: true, cause: error });
 }
 
 /** Whether the connection was lost before any response. The engine may have closed an idle connection just before the request. */
@@ -115,10 +115,10 @@ const OUTCOMES = {
   aborted: 'aborted',
   overloaded: 'overloaded',
   'no-broker': 'refused',
-  'bad-answer': 'bad-response',
+  'bad-response': 'bad-response',
 } as const satisfies Record<Exclude<EngineError['code'], 'unreachable'>, UpstreamOutcome>;
 
-function badAnswer(error: EngineError, url: string): EngineError {
+function badResponse(error: EngineError, url: string): EngineError {
   if (error instanceof EndpointError) return error;
   return new EndpointError(error.code, `${url}: ${error.message}`, { reached: true, cause: error });
 }

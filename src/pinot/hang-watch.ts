@@ -30,7 +30,7 @@ export interface HangWatchOptions {
 export interface WatchedEndpoint {
   readonly url: string;
   /** Monotonic time of the last response to any request. */
-  answeredAt: number;
+  respondedAt: number;
 }
 
 /** A request in progress. */
@@ -99,7 +99,7 @@ export class HangWatch {
     const { clock, suspects } = this.#options;
     for (const [url, probedAt] of this.#hung) {
       if (!suspects.has(url)) this.#hung.delete(url);
-      else if (clock.monotonic() - probedAt >= PROBE_AGAIN_MS) void this.#probe({ url, answeredAt: 0 });
+      else if (clock.monotonic() - probedAt >= PROBE_AGAIN_MS) void this.#probe({ url, respondedAt: 0 });
     }
   }
 
@@ -116,11 +116,11 @@ export class HangWatch {
     const { clock, suspects } = this.#options;
     const probedAt = this.#hung.get(url);
     if (probedAt === undefined || !suspects.has(url)) return false;
-    return clock.monotonic() - probedAt < PROBE_AGAIN_MS || this.#probe({ url, answeredAt: 0 });
+    return clock.monotonic() - probedAt < PROBE_AGAIN_MS || this.#probe({ url, respondedAt: 0 });
   }
 
-  #isSilent({ answeredAt }: WatchedEndpoint, ms: number): boolean {
-    return this.#options.clock.monotonic() - answeredAt >= ms;
+  #isSilent({ respondedAt }: WatchedEndpoint, ms: number): boolean {
+    return this.#options.clock.monotonic() - respondedAt >= ms;
   }
 
   /**
@@ -153,7 +153,7 @@ export class HangWatch {
     const { url } = endpoint;
     try {
       await probe(url, PROBE_TIMEOUT_MS);
-      endpoint.answeredAt = clock.monotonic();
+      endpoint.respondedAt = clock.monotonic();
     } catch (error) {
       // A refused connection shows no hang: the request itself fails then, too.
       if (this.note(url, error)) return true;

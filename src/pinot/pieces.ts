@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import { withErrorListener } from '../platform/stream-errors.ts';
-import { headersByName } from './answer-body.ts';
+import { headersByName } from './response-body.ts';
 import type {
-  AnswerFlow,
-  AnswerHead,
-  AnswerPieces,
-  AnswerSink,
+  ResponseFlow,
+  ResponseHead,
+  ResponsePieces,
+  ResponseSink,
   EngineEndpoint,
   EngineRequest,
   EngineResponse,
@@ -20,30 +20,30 @@ const MAX_WAITING_BYTES = 256 * 1024;
  */
 export async function requestPieces(endpoint: EngineEndpoint, request: EngineRequest): Promise<EngineResponse> {
   if (endpoint.deliver === undefined) return endpoint.request(request);
-  const pieces = new Pieces();
+  const pieces = new SinkPieces();
   await endpoint.deliver(request, pieces);
-  const { status, rawHeaders } = pieces.head as AnswerHead;
+  const { status, rawHeaders } = pieces.head as ResponseHead;
   const body = withErrorListener(Readable.from(pieces, { objectMode: false }));
   // If the body is destroyed before it is read, it never starts to iterate the pieces.
   body.once('close', () => pieces.destroy());
   return { status, headers: headersByName(rawHeaders), body, pieces };
 }
 
-class Pieces implements AnswerSink, AnswerPieces {
-  head: AnswerHead | undefined;
+class SinkPieces implements ResponseSink, ResponsePieces {
+  head: ResponseHead | undefined;
   readonly #waiting: Buffer[] = [];
   #waitingBytes = 0;
-  #flow: AnswerFlow | undefined;
+  #flow: ResponseFlow | undefined;
   #ended = false;
   #failure: Error | undefined;
   #held = false;
   #wake: (() => void) | undefined;
 
-  onAsked(flow: AnswerFlow): void {
+  onAsked(flow: ResponseFlow): void {
     this.#flow = flow;
   }
 
-  onHeaders(head: AnswerHead): void {
+  onHeaders(head: ResponseHead): void {
     this.head = head;
   }
 

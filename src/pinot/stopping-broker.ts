@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { headerOf } from './headers.ts';
-import type { AnswerHead } from './types.ts';
+import type { ResponseHead } from './types.ts';
 
 /**
  * A broker that is stopping closes its connections to the servers and its thread pools some time before its own port. In between it responds to queries
@@ -32,22 +32,22 @@ interface QueryException {
 }
 
 /** Whether the head already excludes that the broker is stopping. */
-export function isUsableHead({ status, rawHeaders }: AnswerHead): boolean {
+export function isUsableHead({ status, rawHeaders }: ResponseHead): boolean {
   return status < SERVER_ERROR && headerOf(rawHeaders, ERROR_CODE) === '-1';
 }
 
 /** Whether the broker rejects the credential of the gateway, or its access to a table. Older versions respond with 403 to an invalid credential. */
-export function isRejection({ status }: AnswerHead): boolean {
+export function isRejection({ status }: ResponseHead): boolean {
   return status === 401 || status === 403;
 }
 
 /** Whether a complete response comes from outside of the query engine, so that another broker may have the result. The broker itself may be well. */
-export function isServerError({ status, rawHeaders }: AnswerHead): boolean {
+export function isServerError({ status, rawHeaders }: ResponseHead): boolean {
   return status >= SERVER_ERROR && headerOf(rawHeaders, ERROR_CODE) === undefined;
 }
 
 /** Whether a complete response to a query shows that its broker is stopping or has lost its connection to a server. The result is then incomplete. */
-export function isStoppingAnswer(head: AnswerHead, chunks: readonly Buffer[]): boolean {
+export function isStoppingResponse(head: ResponseHead, chunks: readonly Buffer[]): boolean {
   const code = headerOf(head.rawHeaders, ERROR_CODE);
   if (code === '-1') return false;
   const body = unpacked(head, chunks, code !== undefined);
@@ -61,7 +61,7 @@ export function isStoppingAnswer(head: AnswerHead, chunks: readonly Buffer[]): b
 }
 
 /** @param known whether the head reports an error; otherwise compressed bodies are not worth unpacking */
-function unpacked(head: AnswerHead, chunks: readonly Buffer[], known: boolean): Buffer | undefined {
+function unpacked(head: ResponseHead, chunks: readonly Buffer[], known: boolean): Buffer | undefined {
   const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
   const coding = headerOf(head.rawHeaders, 'content-encoding')?.trim().toLowerCase() ?? 'identity';
   if (coding === 'identity') return body;

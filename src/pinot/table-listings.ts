@@ -17,7 +17,7 @@ export interface BrokerAddressing {
 }
 
 /** What the controller lists for one database. */
-export interface Listing {
+export interface BrokerListing {
   /** Base URLs of the live brokers, by table with type; logical tables have none. */
   readonly brokersOf: ReadonlyMap<string, readonly string[]>;
   readonly logicalTables: readonly TableName[];
@@ -28,7 +28,7 @@ export interface Listings {
   /** False for versions before 1.2, which respond to `GET /databases` with 404. */
   readonly hasDatabases: boolean;
   /** By database. Contains the previous listing of a database that could not be read. */
-  readonly byDatabase: ReadonlyMap<string, Listing>;
+  readonly byDatabase: ReadonlyMap<string, BrokerListing>;
   /** Why databases could not be read, by database. */
   readonly failures: ReadonlyMap<string, EngineError>;
 }
@@ -95,8 +95,8 @@ async function readEach(
   controller: EngineEndpoint,
   databases: readonly string[],
   { signal, ...shared }: ReadTogether,
-): Promise<{ readonly byDatabase: Map<string, Listing>; readonly failures: Map<string, EngineError> }> {
-  const byDatabase = new Map<string, Listing>();
+): Promise<{ readonly byDatabase: Map<string, BrokerListing>; readonly failures: Map<string, EngineError> }> {
+  const byDatabase = new Map<string, BrokerListing>();
   const failures = new Map<string, EngineError>();
   const totalMs = Math.min(MAX_TOTAL_TIMEOUT_MS, TOTAL_TIMEOUT_MS + databases.length * TOTAL_TIMEOUT_PER_DATABASE_MS);
   const together = { ...shared, signal: AbortSignal.any([signal, AbortSignal.timeout(totalMs)]) };
@@ -126,14 +126,14 @@ async function readListing(
   controller: EngineEndpoint,
   database: string,
   { addressing, logicalTables, signal }: ReadTogether,
-): Promise<Listing> {
+): Promise<BrokerListing> {
   const headers = isDefaultDatabase(database) ? {} : { database };
   const [brokers, own] = await Promise.all([
     getJson(controller, '/tables/livebrokers', limited(signal), headers),
     logicalTables === undefined ? listLogicalTables(controller, headers, signal) : (logicalTables.get(database) ?? []),
   ]);
   if (typeof brokers !== 'object' || brokers === null || Array.isArray(brokers)) {
-    throw new EngineError('bad-answer', 'the controller returned no list of live brokers: an object was expected');
+    throw new EngineError('bad-response', 'the controller returned no list of live brokers: an object was expected');
   }
   return { brokersOf: addressing.urlsByTable(brokers), logicalTables: own };
 }
@@ -181,7 +181,10 @@ async function listNames(
   const { status, value } = await requestJson(controller, request);
   if (status === 404) return undefined;
   if (status !== 200 || !Array.isArray(value)) {
-    throw new EngineError('bad-answer', `the controller did not list its ${what}: it responded with status ${status}`);
+    throw new EngineError(
+      'bad-response',
+      `the controller did not list its ${what}: it responded with status ${status}`,
+    );
   }
   return value.filter((name) => typeof name === 'string');
 }
@@ -199,10 +202,10 @@ class Addresses {
     this.#addressing = addressing;
   }
 
-  /** @param answer `{<table with type>: [{host, port, instanceName}]}`. Invalid entries are ignored; the other brokers stay usable. */
-  urlsByTable(answer: object): ReadonlyMap<string, readonly string[]> {
+  /** @param response `{<table with type>: [{host, port, instanceName}]}`. Invalid entries are ignored; the other brokers stay usable. */
+  urlsByTable(response: object): ReadonlyMap<string, readonly string[]> {
     const byTable = new Map<string, readonly string[]>();
-    for (const [table, entries] of Object.entries(answer)) {
+    for (const [table, entries] of Object.entries(response)) {
       if (Array.isArray(entries)) byTable.set(table, this.#urls(entries));
     }
     return byTable;

@@ -31,30 +31,30 @@ export interface EngineResponse {
   /** Must be read to its end or destroyed. The content coding (such as gzip) is not decoded. */
   readonly body: Readable;
   /** Alternative to `body`: the same bytes without a stream. */
-  readonly pieces?: AnswerPieces;
+  readonly pieces?: ResponsePieces;
   /** Base URL of the endpoint that responded; undefined for recorded responses. */
   readonly url?: string;
 }
 
 /** Bytes of a response; can be iterated once. */
-export interface AnswerPieces extends AsyncIterable<Uint8Array> {
+export interface ResponsePieces extends AsyncIterable<Uint8Array> {
   /** Discards the remaining bytes; no effect after the end. */
   destroy(): unknown;
 }
 
 /** Status and headers of a response. */
-export interface AnswerHead {
+export interface ResponseHead {
   readonly status: number;
   /** Alternating names and values as received. */
   readonly rawHeaders: readonly string[];
 }
 
 /** Receives a response in chunks as they arrive. Its functions must not throw. */
-export interface AnswerSink {
+export interface ResponseSink {
   /** Called before each endpoint is tried. From now on the exchange can be aborted. */
-  onAsked(flow: AnswerFlow): void;
+  onAsked(flow: ResponseFlow): void;
   /** Called once, before the body. */
-  onHeaders(head: AnswerHead): void;
+  onHeaders(head: ResponseHead): void;
   /**
    * @returns false to pause: no data comes until `flow.resume` is called, but the response may still end
    */
@@ -64,7 +64,7 @@ export interface AnswerSink {
   onBroken(error: Error): void;
 }
 
-export interface AnswerFlow {
+export interface ResponseFlow {
   resume(): void;
   /** Aborts the exchange. After the headers, `onBroken` is called with `reason`. */
   abort(reason: Error): void;
@@ -75,9 +75,9 @@ export interface EngineEndpoint {
   /** Scheme, host and port, without trailing slash and credential. */
   readonly url: string;
   /**
-   * An HTTP error status is a response, not an error. The body fails with an EngineError (bad-answer, timeout, aborted) if the response ends early; that of
+   * An HTTP error status is a response, not an error. The body fails with an EngineError (bad-response, timeout, aborted) if the response ends early; that of
    * a query with `unreachable` if the connection to the broker was lost.
-   * @throws {EngineError} unreachable, timeout, aborted, overloaded, bad-answer
+   * @throws {EngineError} unreachable, timeout, aborted, overloaded, bad-response
    */
   request(request: EngineRequest): Promise<EngineResponse>;
   /**
@@ -85,10 +85,10 @@ export interface EngineEndpoint {
    * connection, such as recorded ones: see `deliver` in `delivery.ts`.
    * @throws {EngineError} as `request`; the sink then got no call other than `onAsked`
    */
-  deliver?(request: EngineRequest, sink: AnswerSink): Promise<void>;
+  deliver?(request: EngineRequest, sink: ResponseSink): Promise<void>;
 }
 
-export type EngineErrorCode = 'unreachable' | 'timeout' | 'aborted' | 'no-broker' | 'overloaded' | 'bad-answer';
+export type EngineErrorCode = 'unreachable' | 'timeout' | 'aborted' | 'no-broker' | 'overloaded' | 'bad-response';
 
 /** A failed request to the engine. `message` is readable text without credentials. */
 export class EngineError extends Error {

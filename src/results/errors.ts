@@ -1,6 +1,6 @@
 export type QueryErrorCode =
   /** The engine's response is not JSON or not in the documented form. */
-  | 'bad-answer'
+  | 'bad-response'
   /** The store has no space for the result. */
   | 'store-full'
   /** The store failed or does not respond. */

@@ -1,14 +1,14 @@
 import type { ResourceByKind, ResourceKind } from '../resources/kinds.ts';
 import type { StoreEvent } from './resource-store.ts';
 
-type Listener<K extends ResourceKind> = (event: StoreEvent<K>) => void;
+type ViewListener<K extends ResourceKind> = (event: StoreEvent<K>) => void;
 
 /** The objects of one kind in a store, by name, with the listeners for changes. */
 export class View<K extends ResourceKind> {
   readonly kind: K;
   readonly #onListenerError: (error: unknown, kind: ResourceKind) => void;
   readonly #objects = new Map<string, ResourceByKind[K]>();
-  readonly #listeners = new Set<Listener<K>>();
+  readonly #listeners = new Set<ViewListener<K>>();
   /** The objects sorted by name; cached until the next change, because lists are far more frequent than changes. */
   #sorted: readonly ResourceByKind[K][] | undefined;
   /** Sorted names, so that a change does not need a sort. */
@@ -28,10 +28,10 @@ export class View<K extends ResourceKind> {
     return this.#sorted;
   }
 
-  subscribe(listener: Listener<K>): () => void {
+  subscribe(listener: ViewListener<K>): () => void {
     for (const object of this.list()) this.#call(listener, { type: 'added', kind: this.kind, object });
     // A wrapper, so that one function can subscribe twice.
-    const entry: Listener<K> = (event) => this.#call(listener, event);
+    const entry: ViewListener<K> = (event) => this.#call(listener, event);
     this.#listeners.add(entry);
     return () => this.#listeners.delete(entry);
   }
@@ -70,7 +70,7 @@ export class View<K extends ResourceKind> {
     for (const listener of listeners) if (this.#listeners.has(listener)) listener(event);
   }
 
-  #call(listener: Listener<K>, event: StoreEvent<K>): void {
+  #call(listener: ViewListener<K>, event: StoreEvent<K>): void {
     try {
       listener(event);
     } catch (error) {

@@ -3,7 +3,7 @@ import { streamRows } from '../../src/results/rows/checksums.ts';
 import { readPage } from '../../src/results/rows/page.ts';
 import { newRequestId } from '../../src/results/request-id.ts';
 import type { ResultReader, ResultStore, StoredResultSummary } from '../../src/results/result-store.ts';
-import { storeAnswer } from '../../src/results/submit/submit.ts';
+import { storeResponse } from '../../src/results/submit/submit.ts';
 import { answerText, collect, responseOf, rowTexts, submission } from '../unit/results/answers.ts';
 import { WAIT_LIMIT_MS } from '../support/limits.ts';
 
@@ -32,7 +32,7 @@ export function resultStoreContract(name: string, make: () => Promise<StoreUnder
   describe(`the ${name} store`, () => {
     async function stored(store: ResultStore, rows: readonly string[], requestId = newId()): Promise<ResultReader> {
       const answer = responseOf(answerText(rows), { chunkBytes: 10_000 });
-      const outcome = await storeAnswer(answer, store, submission({ requestId }), signal());
+      const outcome = await storeResponse(answer, store, submission({ requestId }), signal());
       if (outcome.kind !== 'stored') throw new Error('the response was not stored');
       return outcome.reader;
     }
@@ -260,7 +260,7 @@ export function resultStoreContract(name: string, make: () => Promise<StoreUnder
       answer.body.on('data', () => {
         if (++chunks === 20) controller.abort();
       });
-      const outcome = storeAnswer(answer, store, submission({ requestId: newId() }), controller.signal);
+      const outcome = storeResponse(answer, store, submission({ requestId: newId() }), controller.signal);
       await expect(outcome).rejects.toMatchObject({ code: 'aborted' });
       expect(answer.body.destroyed).toBe(true);
       expect(await listed(store)).toEqual([]);

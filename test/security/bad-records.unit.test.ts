@@ -16,7 +16,7 @@ import { noteFromJson } from '../../src/results/runs/status.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../src/results/settings.ts';
 import { objectBytes } from '../../src/results/stores/object/object-result.ts';
 import { ObjectResultStore } from '../../src/results/stores/object/object-store.ts';
-import { storeAnswer } from '../../src/results/submit/submit.ts';
+import { storeResponse } from '../../src/results/submit/submit.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { answerText, responseOf, rowTexts, submission } from '../unit/results/answers.ts';
 import { MemoryBucket } from '../unit/results/stores/object/memory-bucket.ts';
@@ -156,7 +156,7 @@ describe.each([undefined, 'zstd'] as const)(
     beforeAll(async () => {
       const bucket = new MemoryBucket();
       const store = new ObjectResultStore(bucket, context, compression);
-      const outcome = await storeAnswer(
+      const outcome = await storeResponse(
         responseOf(answerText(ROWS)),
         store,
         submission(),

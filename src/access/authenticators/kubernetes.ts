@@ -2,7 +2,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { AuthenticateOptions, AuthenticationResult, Authenticator, Credential } from './authenticator.ts';
 import { srnText } from '../policy/srn.ts';
 import { emailDomain } from '../subjects.ts';
-import { createResultCache, tokenKey, unverifiedClaims, type ResultCache } from './result-cache.ts';
+import { createAuthenticationCache, tokenKey, unverifiedClaims, type AuthenticationCache } from './result-cache.ts';
 
 /** The fields of a TokenReview's status that are used. */
 export interface TokenReviewStatus {
@@ -37,12 +37,12 @@ const TOKEN_FORM = /^[\w.~+/-]+=*$/;
 export class KubernetesAuthenticator implements Authenticator {
   readonly name = 'kubernetes';
   readonly #options: KubernetesAuthenticatorOptions;
-  readonly #cache: ResultCache;
+  readonly #cache: AuthenticationCache;
   readonly #reviews = new Map<string, Promise<AuthenticationResult>>();
 
   constructor(options: KubernetesAuthenticatorOptions) {
     this.#options = options;
-    this.#cache = createResultCache(options.clock);
+    this.#cache = createAuthenticationCache(options.clock);
   }
 
   async authenticate(

@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { AuthenticationResult, Authenticator, Credential } from './authenticator.ts';
 import { srnText } from '../policy/srn.ts';
 import { domainOf, groupsOf, isReserved, type Claim } from './claims.ts';
-import { createResultCache, tokenKey, unverifiedClaims, type ResultCache } from './result-cache.ts';
+import { createAuthenticationCache, tokenKey, unverifiedClaims, type AuthenticationCache } from './result-cache.ts';
 
 export interface OidcAuthenticatorOptions {
   readonly issuer: string;
@@ -33,11 +33,11 @@ const CLOCK_TOLERANCE_SECONDS = 5;
 export class OidcAuthenticator implements Authenticator {
   readonly name = 'oidc';
   readonly #options: OidcAuthenticatorOptions;
-  readonly #cache: ResultCache;
+  readonly #cache: AuthenticationCache;
 
   constructor(options: OidcAuthenticatorOptions) {
     this.#options = options;
-    this.#cache = createResultCache(options.clock);
+    this.#cache = createAuthenticationCache(options.clock);
   }
 
   async authenticate(credential: Credential): Promise<AuthenticationResult> {

@@ -6,9 +6,9 @@ import type { AuthenticationResult } from './authenticator.ts';
 const MAX_ENTRIES = 10_000;
 
 /** Recent results by token hash (tokenKey()). The tokens themselves are not kept. */
-export type ResultCache = ExpiringLruCache<string, AuthenticationResult>;
+export type AuthenticationCache = ExpiringLruCache<string, AuthenticationResult>;
 
-export function createResultCache(clock: MonotonicClock): ResultCache {
+export function createAuthenticationCache(clock: MonotonicClock): AuthenticationCache {
   return new ExpiringLruCache(clock, MAX_ENTRIES);
 }
 

@@ -92,7 +92,7 @@ function* judge(sql: string, context: SqlContext, steps: Steps): Parts<JudgedSql
   };
   const script = yield* readingScript(sql, budget);
   const requestOptions = parseOptions('queryOptions', queryOptions, limits);
-  const found: Found = { tables: [], lookups: [], options: [...requestOptions] };
+  const found: FoundTables = { tables: [], lookups: [], options: [...requestOptions] };
   collect(script, found);
   for (const option of found.options) requireKnownOption(option);
   const { tables, lookups, options } = found;
@@ -120,14 +120,14 @@ function* judge(sql: string, context: SqlContext, steps: Steps): Parts<JudgedSql
 /** Maximum growth of a text by printing: quotes around names, blanks around operators, escapes for characters. */
 const MAX_GROWTH = 4;
 
-interface Found {
+interface FoundTables {
   readonly tables: TableReference[];
   readonly lookups: TableReference[];
   readonly options: Option[];
 }
 
 /** Collects tables and options from the pieces that are printed. */
-function collect(script: Script, found: Found, within?: number): void {
+function collect(script: Script, found: FoundTables, within?: number): void {
   // Errors in a query within a string are reported at the position of the string.
   for (const option of script.options) found.options.push(within === undefined ? option : { ...option, at: within });
   const shown = (table: TableReference): TableReference => (within === undefined ? table : { ...table, at: within });

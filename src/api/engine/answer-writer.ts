@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { headerOf, responseHeaderList } from '../../pinot/headers.ts';
-import { EngineError, type AnswerFlow, type AnswerHead, type AnswerSink } from '../../pinot/types.ts';
+import { EngineError, type ResponseFlow, type ResponseHead, type ResponseSink } from '../../pinot/types.ts';
 import { cutAnswer } from '../server/logs/access-log.ts';
 import { type AuthorizedTables, TablesGuard, UnexpectedTables } from './tables-guard.ts';
 import { credentialRefused, HttpError } from '../server/errors.ts';
@@ -39,14 +39,14 @@ export interface AnswerTarget {
  * Streams a response of the engine to the client. The head is sent together with the first bytes. Until then `started` may reject, and the caller
  * can send an error response. After that, a failure closes the client's connection.
  */
-export class AnswerWriter implements AnswerSink {
+export class AnswerWriter implements ResponseSink {
   readonly #target: AnswerTarget;
   readonly #bounds: AnswerBounds;
   readonly #started = Promise.withResolvers<void>();
   #guard: TablesGuard | undefined;
   #rows: RowCounter | undefined;
-  #flow: AnswerFlow | undefined;
-  #head: AnswerHead | undefined;
+  #flow: ResponseFlow | undefined;
+  #head: ResponseHead | undefined;
   #sending = false;
   #paused = false;
   #failed = false;
@@ -65,12 +65,12 @@ export class AnswerWriter implements AnswerSink {
     return this.#started.promise;
   }
 
-  onAsked(flow: AnswerFlow): void {
+  onAsked(flow: ResponseFlow): void {
     this.#flow = flow;
     if (this.#target.raw.destroyed) this.onClosed();
   }
 
-  onHeaders(head: AnswerHead): void {
+  onHeaders(head: ResponseHead): void {
     this.#head = head;
     if (head.status === 401) return this.#fail(credentialRefused());
     const { tables, maxRows } = this.#bounds;
@@ -195,6 +195,6 @@ export class AnswerWriter implements AnswerSink {
   }
 }
 
-function codingOf({ rawHeaders }: AnswerHead): string {
+function codingOf({ rawHeaders }: ResponseHead): string {
   return headerOf(rawHeaders, 'content-encoding')?.trim().toLowerCase() ?? 'identity';
 }

@@ -1,4 +1,4 @@
-import { AnswerScanner } from '../../results/scanner/answer-scanner.ts';
+import { ResponseScanner } from '../../results/scanner/response-scanner.ts';
 import { HttpError } from '../server/errors.ts';
 
 /** The row limits in the SQL text of a query. */
@@ -38,7 +38,7 @@ const OPEN_OBJECT = 0x7b;
 /** Counts the rows of a streamed response. */
 export class RowCounter {
   readonly #max: number;
-  readonly #scanner = new AnswerScanner();
+  readonly #scanner = new ResponseScanner();
   /** What a response with another status than 200 is, until its first byte is known: an error may be a text, which has no rows. */
   #form: 'unknown' | 'json' | 'text';
 

@@ -1,7 +1,7 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { headerOf } from '../../pinot/headers.ts';
 import { deliver } from '../../pinot/delivery.ts';
-import type { AnswerFlow, AnswerHead, AnswerSink, EngineEndpoint } from '../../pinot/types.ts';
+import type { ResponseFlow, ResponseHead, ResponseSink, EngineEndpoint } from '../../pinot/types.ts';
 
 /** Messages of the engine are short; a longer response has rows. */
 const MAX_HELD_BYTES = 64 * 1024;
@@ -15,8 +15,8 @@ const PRINTED_NAME = /\bcte (\d+)\b/g;
  * Gives common table expressions their written names in the messages of the engine: in the text that it got, `customers` is `cte 1`. A response with rows
  * is passed on as it is.
  */
-export class WrittenNames implements AnswerSink {
-  readonly #sink: AnswerSink;
+export class WrittenNames implements ResponseSink {
+  readonly #sink: ResponseSink;
   readonly #names: readonly string[];
   readonly #held: Buffer[] = [];
   #heldBytes = 0;
@@ -25,16 +25,16 @@ export class WrittenNames implements AnswerSink {
   #passing = false;
 
   /** @param names of the common table expressions, the first one is `cte 1` */
-  constructor(sink: AnswerSink, names: readonly string[]) {
+  constructor(sink: ResponseSink, names: readonly string[]) {
     this.#sink = sink;
     this.#names = names;
   }
 
-  onAsked(flow: AnswerFlow): void {
+  onAsked(flow: ResponseFlow): void {
     this.#sink.onAsked(flow);
   }
 
-  onHeaders(head: AnswerHead): void {
+  onHeaders(head: ResponseHead): void {
     this.#coding = headerOf(head.rawHeaders, 'content-encoding')?.trim().toLowerCase() ?? 'identity';
     this.#sink.onHeaders({ status: head.status, rawHeaders: withoutLength(head.rawHeaders) });
   }

@@ -23,7 +23,7 @@ const ENGINE_STATUS: Readonly<Record<EngineError['code'], number>> = {
   aborted: 503,
   'no-broker': 503,
   overloaded: 503,
-  'bad-answer': 502,
+  'bad-response': 502,
 };
 
 const RETRY_AFTER_SECONDS = 5;

@@ -2,7 +2,7 @@ import type { QueryError, QueryErrorCode } from '../../results/errors.ts';
 import { HttpError } from './errors.ts';
 
 const STATUS: Readonly<Record<QueryErrorCode, number>> = {
-  'bad-answer': 502,
+  'bad-response': 502,
   'store-full': 507,
   'store-unavailable': 503,
   'not-found': 404,

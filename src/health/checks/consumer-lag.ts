@@ -7,12 +7,12 @@ const MINUTE_MS = 60_000;
 /** Partitions that a message names. */
 const MAX_NAMED = 3;
 
-interface Limits extends Readonly<Record<string, number>> {
+interface LagLimits extends Readonly<Record<string, number>> {
   readonly maxRecords: number;
   readonly maxMinutes: number;
 }
 
-const DEFAULTS: Limits = { maxRecords: 1_000_000, maxMinutes: 30 };
+const DEFAULTS: LagLimits = { maxRecords: 1_000_000, maxMinutes: 30 };
 
 interface Lag extends ReplicaConsumption {
   readonly partition: number;
@@ -64,7 +64,7 @@ function lagsOf({ partition, replicas }: PartitionConsumption): Lag[] {
 }
 
 /** The age of the last consumed row is a lag only while further rows wait: it grows also when a stream has no new rows. */
-function isBehind({ records, availabilityLagMs = 0 }: Lag, { maxRecords, maxMinutes }: Limits): boolean {
+function isBehind({ records, availabilityLagMs = 0 }: Lag, { maxRecords, maxMinutes }: LagLimits): boolean {
   return records > maxRecords || (records > 0 && availabilityLagMs > maxMinutes * MINUTE_MS);
 }
 
@@ -87,6 +87,6 @@ function observedOf(lag: Lag | undefined): string {
   return `${counted(records, 'row')}${age}`;
 }
 
-function expectedOf({ maxRecords, maxMinutes }: Limits): string {
+function expectedOf({ maxRecords, maxMinutes }: LagLimits): string {
   return `at most ${rounded(maxRecords)} rows and ${rounded(maxMinutes)} minutes`;
 }

@@ -6,12 +6,12 @@ import { enabledTables, Findings, have, tableFinding } from './shared/findings.t
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-interface Limits extends Readonly<Record<string, number>> {
+interface FreshnessLimits extends Readonly<Record<string, number>> {
   readonly maxGaps: number;
   readonly minSilentHours: number;
 }
 
-const DEFAULTS: Limits = { maxGaps: 3, minSilentHours: 6 };
+const DEFAULTS: FreshnessLimits = { maxGaps: 3, minSilentHours: 6 };
 
 export const dataFreshness = defineCheck({
   name: 'DATA_FRESHNESS_CHECK',

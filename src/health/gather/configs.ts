@@ -19,7 +19,7 @@ interface ZNode {
   readonly listFields: Readonly<Record<string, readonly string[]>>;
 }
 
-type Json = Readonly<Record<string, unknown>>;
+type JsonValue = Readonly<Record<string, unknown>>;
 
 export interface TableEntry {
   readonly name: string;
@@ -88,7 +88,7 @@ export function parseTables(body: unknown): { tables: TableEntry[]; broken: stri
 
 /** @param fields the parts of a table configuration, each as JSON text */
 function tableConfig(fields: Readonly<Record<string, string>>, type: TableType): TableConfig {
-  const part = (name: string): Json => objectOf(fields[name] === undefined ? {} : JSON.parse(fields[name]));
+  const part = (name: string): JsonValue => objectOf(fields[name] === undefined ? {} : JSON.parse(fields[name]));
   const segments = part('segmentsConfig');
   const tenants = part('tenants');
   const upsert = part('upsertConfig');
@@ -120,7 +120,7 @@ function tableConfig(fields: Readonly<Record<string, string>>, type: TableType):
 }
 
 /** The types of the table's streams; newer engine versions have them in the ingestion configuration. */
-function streamTypes(indexConfig: Json, ingestion: Json): string[] {
+function streamTypes(indexConfig: JsonValue, ingestion: JsonValue): string[] {
   const maps = specsOf(objectOf(ingestion.streamIngestionConfig).streamConfigMaps);
   return [objectOf(indexConfig.streamConfigs), ...maps].map(
     ({ streamType }) => textOf(streamType)?.toLowerCase() ?? '',
@@ -129,7 +129,7 @@ function streamTypes(indexConfig: Json, ingestion: Json): string[] {
 
 type ServerTags = Pick<TableConfig, 'serverTags' | 'consumingTag' | 'completedTag' | 'tierTags'>;
 
-function serverTags(tenant: string, type: TableType, overrides: Json, tiers: readonly Json[]): ServerTags {
+function serverTags(tenant: string, type: TableType, overrides: JsonValue, tiers: readonly JsonValue[]): ServerTags {
   const own = `${tenant}_${type}`;
   const consumingTag = type === 'REALTIME' ? (textOf(overrides.realtimeConsuming) ?? own) : undefined;
   const completedTag = type === 'REALTIME' ? (textOf(overrides.realtimeCompleted) ?? own) : own;
@@ -139,12 +139,12 @@ function serverTags(tenant: string, type: TableType, overrides: Json, tiers: rea
 }
 
 /** Realtime tables of older engine versions use `replicasPerPartition`. */
-function replicationOf(segments: Json, type: TableType): string | undefined {
+function replicationOf(segments: JsonValue, type: TableType): string | undefined {
   const replication = textOf(segments.replication);
   return type === 'REALTIME' ? (textOf(segments.replicasPerPartition) ?? replication) : replication;
 }
 
-function isRefresh(segments: Json, ingestion: Json): boolean {
+function isRefresh(segments: JsonValue, ingestion: JsonValue): boolean {
   const batch = objectOf(ingestion.batchIngestionConfig);
   const kind = textOf(batch.segmentIngestionType) ?? textOf(segments.segmentPushType) ?? '';
   return kind.toUpperCase() === 'REFRESH';
@@ -158,7 +158,7 @@ function switchOf(named: unknown, flag: unknown): Switch {
   return named === 'DEFAULT' || flag === undefined ? 'default' : 'off';
 }
 
-function instanceAssignments(map: Json): InstanceAssignment[] {
+function instanceAssignments(map: JsonValue): InstanceAssignment[] {
   return Object.entries(map).map(([name, value]) => {
     const config = objectOf(value);
     return {
@@ -185,7 +185,7 @@ const FIELD_INDEXES: Readonly<Record<string, string>> = {
   H3: 'h3-index',
 };
 
-function columnIndexes(config: Json, fields: readonly Json[]): ColumnIndex[] {
+function columnIndexes(config: JsonValue, fields: readonly JsonValue[]): ColumnIndex[] {
   const indexes: ColumnIndex[] = [];
   for (const [index, lists, maps] of INDEX_LISTS) {
     for (const list of lists) for (const column of listOf(config[list])) indexes.push({ column, index });
@@ -201,7 +201,7 @@ function columnIndexes(config: Json, fields: readonly Json[]): ColumnIndex[] {
   return indexes;
 }
 
-function rawColumns(config: Json, fields: readonly Json[]): string[] | undefined {
+function rawColumns(config: JsonValue, fields: readonly JsonValue[]): string[] | undefined {
   const optimized = ['optimizeDictionary', 'optimizeDictionaryForMetrics', 'optimizeDictionaryType'];
   if (optimized.some((flag) => config[flag] === true)) return undefined;
   const raw = fields.filter(({ encodingType }) => encodingType === 'RAW').map(({ name }) => textOf(name) ?? '');
@@ -219,7 +219,7 @@ export function parseSchemas(body: unknown): Map<string, SchemaEntry> {
   return schemas;
 }
 
-function schemaEntry(schema: Json): SchemaEntry {
+function schemaEntry(schema: JsonValue): SchemaEntry {
   const columnNames = FIELD_SPECS.flatMap((list) => specsOf(schema[list]).map((spec) => textOf(spec.name) ?? ''));
   const granularities = new Map<string, string>();
   for (const spec of specsOf(schema.dateTimeFieldSpecs)) {
@@ -265,8 +265,8 @@ export function parseLeaders(body: unknown): Map<string, number> {
   return leaders;
 }
 
-export function objectOf(value: unknown): Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
+export function objectOf(value: unknown): JsonValue {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonValue) : {};
 }
 
 /** A string, or a number as a string; undefined for anything else and for the empty string. */
@@ -279,10 +279,10 @@ function listOf(value: unknown): string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }
 
-function specsOf(value: unknown): Json[] {
+function specsOf(value: unknown): JsonValue[] {
   return Array.isArray(value) ? value.map(objectOf) : [];
 }
 
-function parseList(text: string | undefined): Json[] {
+function parseList(text: string | undefined): JsonValue[] {
   return text === undefined ? [] : specsOf(JSON.parse(text));
 }

@@ -9,7 +9,7 @@ import { GrowingSnapshot } from './growing-snapshot.ts';
 import { InstanceHealthReader } from './cluster/instance-health.ts';
 import type { KeptReadings } from './tables/kept-readings.ts';
 import { readMinionTasks } from './cluster/minion-tasks.ts';
-import { Reader } from './calls/reader.ts';
+import { EngineReader } from './calls/reader.ts';
 import { TablesGatherer, type TablesGathererOptions } from './tables/tables.ts';
 import { NO_METRICS, type HealthMetrics } from '../metrics.ts';
 import type { Gather, GatherRequest } from '../run/run.ts';
@@ -51,7 +51,7 @@ class Gatherer {
   readonly #options: GatherOptions;
   readonly #memory: ConsumptionMemory;
   readonly #request: GatherRequest;
-  readonly #reader: Reader;
+  readonly #reader: EngineReader;
   readonly #calls: ClusterCalls;
   readonly #health: InstanceHealthReader;
   readonly #ending = new AbortController();
@@ -63,7 +63,7 @@ class Gatherer {
     this.#options = options;
     this.#memory = memory;
     this.#request = request;
-    this.#reader = new Reader({
+    this.#reader = new EngineReader({
       metrics: options.metrics ?? NO_METRICS,
       clock,
       signal: request.signal,

@@ -7,7 +7,7 @@ import { activeMutes, isMuted, remuteCheck, type ActiveMute } from './mutes.ts';
 import { countBySeverity, describeSeverities } from './severity.ts';
 
 /** When a status is written, and for which settings. */
-interface Written {
+interface WrittenFindings {
   /** `metadata.generation` of the settings; undefined if the store counts none. */
   readonly generation: number | undefined;
   /** Milliseconds since the epoch. */
@@ -24,7 +24,7 @@ const RUN_CONDITIONS: ReadonlySet<string> = new Set(['Healthy']);
 export function withMutes(
   status: ClusterHealthReportStatus,
   mutes: readonly Mute[] | undefined,
-  { generation, now }: Written,
+  { generation, now }: WrittenFindings,
 ): ClusterHealthReportStatus {
   if (status.checks === undefined) return status;
   const active = activeMutes(mutes, now);
@@ -36,7 +36,7 @@ export function withMutes(
     : muted;
 }
 
-interface SummaryInput extends Written {
+interface SummaryInput extends WrittenFindings {
   /** Message of the condition while the cluster cannot be read. */
   readonly unreachable: string | undefined;
 }

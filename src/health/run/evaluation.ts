@@ -76,7 +76,7 @@ function countTables({ tables }: ClusterSnapshot): number {
   return tables.ok ? tables.value.length : -1;
 }
 
-export interface CheckOptions {
+export interface EvaluationOptions {
   readonly overrides?: Thresholds | undefined;
   readonly prebuiltSnapshotProperty?: string | undefined;
   /** Start of the run, milliseconds since the epoch. */
@@ -87,7 +87,7 @@ export interface CheckOptions {
 export function evaluateCheck(
   check: CheckDefinition,
   snapshot: ClusterSnapshot,
-  { overrides = {}, prebuiltSnapshotProperty = PREBUILT_SNAPSHOT_PROPERTY, now }: CheckOptions,
+  { overrides = {}, prebuiltSnapshotProperty = PREBUILT_SNAPSHOT_PROPERTY, now }: EvaluationOptions,
 ): CheckOutcome {
   const thresholds = { ...check.defaultThresholds, ...check.clusterThresholds?.(snapshot), ...overrides };
   const overridden = new Set(Object.keys(overrides));

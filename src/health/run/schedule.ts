@@ -4,7 +4,7 @@ import { LruCache } from '../../platform/lru.ts';
 import type { ClusterHealthReportSpec } from '../../resources/cluster-health-report.ts';
 import { DEFAULT_INTERVAL_MS, parseInterval } from '../settings.ts';
 
-type Timing = Pick<ClusterHealthReportSpec, 'interval' | 'schedule'>;
+type ScheduleTiming = Pick<ClusterHealthReportSpec, 'interval' | 'schedule'>;
 
 /** February 29 is absent for up to eight years, as from 2096 to 2104. Without an end, an expression that is never due takes half a second. */
 const LONGEST_GAP_MS = 9 * 366 * 24 * 3_600_000;
@@ -17,7 +17,7 @@ const neverDue = new LruCache<string, true>({ maxWeight: 64 });
  * @param since milliseconds since the epoch
  * @returns milliseconds since the epoch
  */
-export function nextRunAt(spec: Timing, since: number): number {
+export function nextRunAt(spec: ScheduleTiming, since: number): number {
   const byCron = spec.schedule === undefined ? undefined : nextCronTime(spec.schedule, since);
   return byCron ?? since + intervalMs(spec.interval);
 }
@@ -35,7 +35,7 @@ export function unreadRetryAt(runs: number, endedAt: number): number {
 }
 
 /** Messages about an invalid interval or schedule. @param now milliseconds since the epoch */
-export function timingProblems({ interval, schedule }: Timing, now: number): readonly string[] {
+export function timingProblems({ interval, schedule }: ScheduleTiming, now: number): readonly string[] {
   const problems: string[] = [];
   if (interval !== undefined && parseInterval(interval) === undefined) {
     problems.push(`spec.interval: \`${interval}\` is not a duration between 1m and 24d, such as \`20m\` or \`1h30m\``);
@@ -49,7 +49,7 @@ export function timingProblems({ interval, schedule }: Timing, now: number): rea
 }
 
 /** The schedule in words, for a message: `every 20m`. */
-export function describeTiming({ interval, schedule }: Timing): string {
+export function describeTiming({ interval, schedule }: ScheduleTiming): string {
   return schedule === undefined ? `every ${formatDuration(intervalMs(interval))}` : `by the schedule \`${schedule}\``;
 }
 

@@ -33,17 +33,17 @@ export interface Reconciler<K extends CustomKind = CustomKind, Observed = unknow
     store: ResourceStore,
     name: string,
     signal: AbortSignal,
-  ) => (Observed & Subject<K>) | Promise<Observed & Subject<K>>;
+  ) => (Observed & ReconciledObject<K>) | Promise<Observed & ReconciledObject<K>>;
   /**
    * Identifies a state that only lasts for a time, such as a mark that a gateway must remove; undefined without one. Its age is measured from when
    * this process saw it first: the clock of the machine that wrote it may differ.
    */
-  readonly temporaryState?: (observed: Observed & Subject<K>) => string | undefined;
+  readonly temporaryState?: (observed: Observed & ReconciledObject<K>) => string | undefined;
   /** Pure: the plan depends only on the arguments. */
-  readonly reconcile: (observed: Observed & Subject<K>, context: ReconcileContext) => Plan<StatusOf<K>>;
+  readonly reconcile: (observed: Observed & ReconciledObject<K>, context: ReconcileContext) => Plan<StatusOf<K>>;
 }
 
 /** The reconciled object; undefined after its deletion. */
-export interface Subject<K extends CustomKind> {
+export interface ReconciledObject<K extends CustomKind> {
   readonly object: ResourceByKind[K] | undefined;
 }

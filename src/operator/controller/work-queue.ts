@@ -1,6 +1,6 @@
 import { backoffDelay, type BackoffOptions } from '../../platform/backoff.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { QueueMetrics, QueueState } from '../metrics.ts';
+import type { WorkQueueMetrics, WorkQueueState } from '../metrics.ts';
 
 /** Failures in a row after which a key counts as failing; the backoff then is five seconds. Conflicts and short outages have fewer. */
 const FAILING_AFTER = 10;
@@ -16,7 +16,7 @@ const BACKOFF: BackoffOptions = { baseMs: 5, maxMs: 1_000_000, jitter: 'none' };
  */
 export class WorkQueue {
   readonly #clock: Clock;
-  readonly #metrics: QueueMetrics;
+  readonly #metrics: WorkQueueMetrics;
   readonly #waiting: string[] = [];
   readonly #dirty = new Set<string>();
   /** Start of the work, monotonic, by key. */
@@ -29,7 +29,7 @@ export class WorkQueue {
   readonly #drained: (() => void)[] = [];
   #shuttingDown = false;
 
-  constructor(clock: Clock, metrics: QueueMetrics) {
+  constructor(clock: Clock, metrics: WorkQueueMetrics) {
     this.#clock = clock;
     this.#metrics = metrics;
     metrics.watch(() => this.#state());
@@ -144,7 +144,7 @@ export class WorkQueue {
     for (const resolve of this.#drained.splice(0)) resolve();
   }
 
-  #state(): QueueState {
+  #state(): WorkQueueState {
     const now = this.#clock.monotonic();
     const seconds = [...this.#processing.values()].map((startedAt) => (now - startedAt) / 1000);
     return {

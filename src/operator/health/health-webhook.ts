@@ -43,7 +43,7 @@ interface Failed {
 }
 
 /** What the receiver knows of one report. */
-interface Delivered {
+interface DeliveredReport {
   /** By fingerprint. */
   readonly alerts: ReadonlyMap<string, HealthAlert>;
   /** Milliseconds of the monotonic clock. */
@@ -58,7 +58,7 @@ interface Delivered {
 export class HealthWebhook {
   readonly #options: HealthWebhookOptions;
   readonly #follower: ReportFollower;
-  readonly #delivered = new Map<string, Delivered>();
+  readonly #delivered = new Map<string, DeliveredReport>();
   readonly #failed = new Map<string, Failed>();
 
   constructor(options: HealthWebhookOptions) {

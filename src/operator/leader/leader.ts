@@ -28,7 +28,7 @@ export interface LeaderOptions {
   readonly onChange?: (leads: boolean) => void;
 }
 
-interface Renewal {
+interface LeaseRenewal {
   readonly monotonic: number;
   readonly wall: number;
 }
@@ -44,7 +44,7 @@ export class LeaderElector {
   readonly #options: LeaderOptions;
   readonly #times: LeaderTimes;
   readonly #stop = new AbortController();
-  #renewed: Renewal | undefined;
+  #renewed: LeaseRenewal | undefined;
   /** The record as last observed, and the monotonic time of its last change. */
   #observed: { readonly record: LeaseRecord; readonly since: number } | undefined;
   #running: Promise<void> | undefined;
@@ -75,7 +75,7 @@ export class LeaderElector {
   }
 
   /** The larger value of both clocks: the monotonic clock stops while a machine sleeps, and the wall clock can be set back. */
-  #sinceRenewal({ monotonic, wall }: Renewal): number {
+  #sinceRenewal({ monotonic, wall }: LeaseRenewal): number {
     const { clock } = this.#options;
     return Math.max(clock.monotonic() - monotonic, clock.now() - wall);
   }
@@ -148,7 +148,7 @@ export class LeaderElector {
   /** Takes or renews the lease. @returns false if another candidate holds it or the request failed; the caller tries again */
   async #tryToAcquire(signal: AbortSignal = this.#stop.signal): Promise<boolean> {
     const { clock, log, leases, identity } = this.#options;
-    const sentAt: Renewal = { monotonic: clock.monotonic(), wall: clock.now() };
+    const sentAt: LeaseRenewal = { monotonic: clock.monotonic(), wall: clock.now() };
     const timeoutMs = this.#times.renewDeadlineMs / 2;
     try {
       const found = await leases.read(timeoutMs, signal);

@@ -5,9 +5,9 @@ import { MAX_REPORTS } from '../../resources/cluster-health-report.ts';
 import type { ClusterHealthReport } from '../../resources/kinds.ts';
 import { activeReports } from '../health/health-reports.ts';
 import type { Outcome } from '../controller/outcome.ts';
-import type { Reconciler, Subject } from '../controller/reconciler.ts';
+import type { Reconciler, ReconciledObject } from '../controller/reconciler.ts';
 
-export interface ReportObserved extends Subject<'ClusterHealthReport'> {
+export interface ReportObserved extends ReconciledObject<'ClusterHealthReport'> {
   /** False when there are more than `MAX_REPORTS` and the checks of this one do not run. */
   readonly active: boolean;
   readonly configured: ConfiguredSettings;

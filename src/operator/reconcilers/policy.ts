@@ -5,7 +5,7 @@ import type { Policy } from '../../resources/kinds.ts';
 import { describeErrors } from '../../resources/validate.ts';
 import { READY, type Outcome } from '../controller/outcome.ts';
 import { markOf, planMark } from './deletion-mark.ts';
-import type { Reconciler, Subject } from '../controller/reconciler.ts';
+import type { Reconciler, ReconciledObject } from '../controller/reconciler.ts';
 
 export interface PolicyOptions {
   readonly deployment: Deployment;
@@ -13,7 +13,7 @@ export interface PolicyOptions {
   readonly tableNames: () => readonly string[] | undefined;
 }
 
-export interface PolicyObserved extends Subject<'Policy'> {
+export interface PolicyObserved extends ReconciledObject<'Policy'> {
   readonly warnings: readonly string[];
   /** Whether the policy names tables while the existing ones are not known. */
   readonly tablesUnknown: boolean;

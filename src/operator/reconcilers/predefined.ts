@@ -21,18 +21,23 @@ export interface PredefinedPorts {
   readonly log: Logger;
 }
 
-type Wanted = { readonly kind: 'Policy'; readonly object: Policy } | { readonly kind: 'Role'; readonly object: Role };
+type WantedObject =
+  | { readonly kind: 'Policy'; readonly object: Policy }
+  | { readonly kind: 'Role'; readonly object: Role };
 
-const WANTED: ReadonlyMap<string, Wanted> = new Map([
-  ...PREDEFINED_POLICIES.map((object): [string, Wanted] => [
+const WANTED: ReadonlyMap<string, WantedObject> = new Map([
+  ...PREDEFINED_POLICIES.map((object): [string, WantedObject] => [
     `Policy/${object.metadata.name}`,
     { kind: 'Policy', object },
   ]),
-  ...PREDEFINED_ROLES.map((object): [string, Wanted] => [`Role/${object.metadata.name}`, { kind: 'Role', object }]),
+  ...PREDEFINED_ROLES.map((object): [string, WantedObject] => [
+    `Role/${object.metadata.name}`,
+    { kind: 'Role', object },
+  ]),
 ]);
 
 /** The actions that create or restore a predefined object; none if it is unchanged. Other labels and annotations are kept. */
-export function restore(wanted: Wanted, found: Policy | Role | undefined, now: number): Action[] {
+export function restore(wanted: WantedObject, found: Policy | Role | undefined, now: number): Action[] {
   const { metadata, spec } = wanted.object;
   const annotations = { ...metadata.annotations, [ANNOTATIONS.lastUpdatedAt]: new Date(now).toISOString() };
   if (!found) {

@@ -1,9 +1,9 @@
 import { Backreferences } from './backreferences.ts';
 import { READY, type Outcome } from '../controller/outcome.ts';
-import type { Reconciler, Subject } from '../controller/reconciler.ts';
+import type { Reconciler, ReconciledObject } from '../controller/reconciler.ts';
 import { DEFAULT_PRUNE_AFTER_MS, pruneExpired, reportExpiry } from './assignment-expiry.ts';
 
-export interface RoleAssignmentObserved extends Subject<'RoleAssignment'> {
+export interface RoleAssignmentObserved extends ReconciledObject<'RoleAssignment'> {
   readonly roleExists: boolean;
 }
 

@@ -3,11 +3,11 @@ import { expiryOf } from '../../access/subjects.ts';
 import { Backreferences } from './backreferences.ts';
 import { READY, type Outcome } from '../controller/outcome.ts';
 import { markOf, planMark } from './deletion-mark.ts';
-import type { Reconciler, Subject } from '../controller/reconciler.ts';
+import type { Reconciler, ReconciledObject } from '../controller/reconciler.ts';
 import { listNames } from './list-names.ts';
 import { policyOutcome } from './policy.ts';
 
-export interface RoleObserved extends Subject<'Role'> {
+export interface RoleObserved extends ReconciledObject<'Role'> {
   /** Names of the role's policies that do not exist, in the role's order. */
   readonly missing: readonly string[];
   /** Names of the role's policies that are invalid. */

@@ -7,7 +7,7 @@ import type { ResourceStore } from '../../store/resource-store.ts';
 import { Backreferences } from './backreferences.ts';
 import { READY, type Outcome } from '../controller/outcome.ts';
 import type { Action, Plan, PlannedStatus, StatusOf } from '../controller/plan.ts';
-import type { ReconcileContext, Reconciler, Subject } from '../controller/reconciler.ts';
+import type { ReconcileContext, Reconciler, ReconciledObject } from '../controller/reconciler.ts';
 import { isOwnedBy, ownerName, readMarks, readTokenSecret, secretNotOwned } from '../tokens/token-secret.ts';
 import { EXPIRY_NOTICE_MS } from './assignment-expiry.ts';
 import { issueToken, type Issue } from '../tokens/token-issue.ts';
@@ -22,7 +22,7 @@ const SECRET_CHECK_MS = 10_000;
 /** Least time between two of these reads on average, which makes the interval longer with more than 100 tokens. */
 const READ_SPACING_MS = 100;
 
-export interface ServiceTokenObserved extends Subject<'ServiceToken'>, ObservedSecrets {
+export interface ServiceTokenObserved extends ReconciledObject<'ServiceToken'>, ObservedSecrets {
   /**
    * Last expiry of the RoleAssignments with the token as a subject, by name or access key, in milliseconds since the epoch: -Infinity for none,
    * Infinity for one that does not expire.

@@ -24,7 +24,7 @@ export interface ObservedSecrets {
   readonly orphans: readonly Secret[];
 }
 
-interface Wanted {
+interface WantedSecret {
   /** Of the ServiceToken. */
   readonly name: string;
   readonly object: ServiceToken | undefined;
@@ -36,10 +36,10 @@ interface Wanted {
   readonly signal: AbortSignal;
 }
 
-type Found = Secret | 'foreign' | undefined;
+type FoundSecret = Secret | 'foreign' | undefined;
 
 /** Reads the Secrets by their names. @throws {StoreError} forbidden, unavailable */
-export async function observeSecrets(store: ResourceStore, wanted: Wanted): Promise<ObservedSecrets> {
+export async function observeSecrets(store: ResourceStore, wanted: WantedSecret): Promise<ObservedSecrets> {
   const { name, object, secretName, signal } = wanted;
   const legacyName = legacyHashName(name);
   const named = secretName === undefined ? undefined : await readSecret(store, secretName, signal);
@@ -72,25 +72,25 @@ const NONE = { hashes: undefined, tokenSecret: undefined, foreign: undefined, le
  * The hashes of version 0.1, unless the author of the Secret has chosen the access key of another token. The access key of a token from REST is the
  * name of its object, which nobody can choose for it.
  */
-function migratedHashes(legacy: Secret, object: ServiceToken, { isTaken }: Wanted): TokenHashes | undefined {
+function migratedHashes(legacy: Secret, object: ServiceToken, { isTaken }: WantedSecret): TokenHashes | undefined {
   const hashes = readLegacyHashes(legacy, object);
   const chosen = object.spec.secretName !== undefined;
   return hashes && chosen && isTaken(hashes.accessKey) ? undefined : hashes;
 }
 
 /** The Secret if it belongs to the ServiceToken. */
-function ownedIn(found: Found, { object, rules }: Wanted): Secret | undefined {
+function ownedIn(found: FoundSecret, { object, rules }: WantedSecret): Secret | undefined {
   return found !== undefined && found !== 'foreign' && object && rules.owns(found, object) ? found : undefined;
 }
 
 /** Those that belonged to a ServiceToken of the name. */
-function orphansIn(found: readonly Found[], wanted: Wanted): Secret[] {
+function orphansIn(found: readonly FoundSecret[], wanted: WantedSecret): Secret[] {
   return found
     .filter((secret) => secret !== undefined && secret !== 'foreign')
     .filter((secret) => ownerName(secret) === wanted.name && !ownedIn(secret, wanted));
 }
 
-async function readSecret(store: ResourceStore, name: string, signal: AbortSignal): Promise<Found> {
+async function readSecret(store: ResourceStore, name: string, signal: AbortSignal): Promise<FoundSecret> {
   try {
     return await store.read('Secret', name, { signal });
   } catch (error) {

@@ -26,7 +26,7 @@ const END_BYTES = 8;
  * Rows as a stream of Arrow record batches. A type without an exact equivalent in Arrow is text, as the engine writes it. The end marker of the
  * stream shows that it is complete.
  * @param rows pieces of complete rows, each a JSON array with the comma after it
- * @throws {QueryError} bad-answer for a value that is not of the type of its column
+ * @throws {QueryError} bad-response for a value that is not of the type of its column
  */
 export async function* arrowStream(
   { columnNames, columnDataTypes }: Columns,

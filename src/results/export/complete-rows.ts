@@ -8,7 +8,7 @@ const MAX_ROW_BYTES = 8 * 1024 * 1024;
  * Splits rows into pieces of complete rows, each row with the comma after it. Only a row that two pieces contain is copied: the others are views of
  * the stored bytes, valid until the next piece is read.
  * @param rows stored bytes that begin with a row
- * @throws {QueryError} bad-answer for bytes that are not rows of JSON, and for a row of more than MAX_ROW_BYTES
+ * @throws {QueryError} bad-response for bytes that are not rows of JSON, and for a row of more than MAX_ROW_BYTES
  */
 export async function* completeRows(rows: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   const walk = new RowWalk();
@@ -39,7 +39,7 @@ export async function* completeRows(rows: AsyncIterable<Uint8Array>): AsyncItera
 
 function tooLong(): QueryError {
   return new QueryError(
-    'bad-answer',
+    'bad-response',
     `the result has a row of more than ${MAX_ROW_BYTES} bytes, which can be read only as JSON lines (\`format=jsonl\`) or in pages`,
   );
 }

@@ -30,7 +30,7 @@ const LOOK_AHEAD_BYTES = MAX_SPACE_BYTES + 1;
 
 /**
  * Prepares the export of some rows.
- * @throws {QueryError} bad-page, bad-answer, damaged, not-found, store-unavailable
+ * @throws {QueryError} bad-page, bad-response, damaged, not-found, store-unavailable
  */
 export async function exportRows(
   reader: ResultReader,
@@ -134,13 +134,13 @@ function csvExport(
   }
 }
 
-interface ByteRange {
+interface BytesOfExport {
   readonly from: number;
   readonly to: number;
 }
 
 /** One byte of a line for each byte of the rows, and a line feed at the end, so that any part of it can be read. */
-function jsonLinesExport(indexed: IndexedReader, rows: ByteRange, numRows: number): Export {
+function jsonLinesExport(indexed: IndexedReader, rows: BytesOfExport, numRows: number): Export {
   const length = numRows === 0 ? 0 : rows.to - rows.from + 1;
   return {
     format: 'jsonl',
@@ -191,18 +191,18 @@ async function* inTurns<T>(pieces: AsyncIterable<T>): AsyncIterable<T> {
 const MAX_COLUMNS = 2_000;
 const COLUMN_FORMATS: ReadonlySet<ExportFormat> = new Set(['arrow', 'parquet']);
 
-/** The columns for a download. @throws {QueryError} bad-answer */
+/** The columns for a download. @throws {QueryError} bad-response */
 export function columnsOf(dataSchema: string, format: ExportFormat): Columns {
   const { columnNames, columnDataTypes } = (JSON.parse(dataSchema) as Partial<Columns> | null) ?? {};
   if (isTexts(columnNames) && isTexts(columnDataTypes) && columnNames.length === columnDataTypes.length) {
     if (columnNames.length <= MAX_COLUMNS || !COLUMN_FORMATS.has(format)) return { columnNames, columnDataTypes };
     throw new QueryError(
-      'bad-answer',
+      'bad-response',
       `the result has ${columnNames.length} columns; \`format=${format}\` can have ${MAX_COLUMNS}: read it as CSV, as JSON lines or in pages`,
     );
   }
   throw new QueryError(
-    'bad-answer',
+    'bad-response',
     'the schema of the result has no list of column names and types: read it in pages',
   );
 }

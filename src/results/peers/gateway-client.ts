@@ -28,14 +28,14 @@ export interface GatewayClientOptions {
 }
 
 const CONNECT_TIMEOUT_MS = 3_000;
-const ANSWER_TIMEOUT_MS = 30_000;
+const RESPONSE_TIMEOUT_MS = 30_000;
 const MAX_LISTING_BYTES = 64 * 1024 * 1024;
 
 export function createGatewayClient(options: GatewayClientOptions): GatewayClient {
   const agent = new Agent({
     connections: 2,
-    headersTimeout: ANSWER_TIMEOUT_MS,
-    bodyTimeout: ANSWER_TIMEOUT_MS,
+    headersTimeout: RESPONSE_TIMEOUT_MS,
+    bodyTimeout: RESPONSE_TIMEOUT_MS,
     maxResponseSize: MAX_LISTING_BYTES,
     connect: {
       timeout: CONNECT_TIMEOUT_MS,

@@ -98,7 +98,7 @@ export async function* streamRows(
 }
 
 /** A range of the rows from the start of a block to the end of one. */
-interface Blocks {
+interface RowBlocks {
   readonly from: number;
   readonly to: number;
 }
@@ -106,7 +106,7 @@ interface Blocks {
 /** Complete blocks of rows, decompressed. */
 async function readBlocks(
   { reader, index }: IndexedReader<StoredRows>,
-  blocks: Blocks,
+  blocks: RowBlocks,
   signal: AbortSignal,
 ): Promise<readonly Uint8Array[]> {
   const { checksums, frames } = index;
@@ -131,7 +131,7 @@ async function readBlocks(
 /** Like `readBlocks`, in pieces of bounded size. */
 function streamBlocks(
   { reader, index }: IndexedReader<StoredRows>,
-  blocks: Blocks,
+  blocks: RowBlocks,
   signal: AbortSignal,
 ): AsyncIterable<Uint8Array> {
   const { checksums, frames } = index;
@@ -147,7 +147,7 @@ export function blocksOf(
   { blockBytes }: BlockChecksums,
   range: { readonly from: number; readonly to: number },
   rowBytes: number,
-): Blocks {
+): RowBlocks {
   return {
     from: Math.floor(range.from / blockBytes) * blockBytes,
     to: Math.min(rowBytes, Math.ceil(range.to / blockBytes) * blockBytes),

@@ -5,17 +5,17 @@ import type { RowIndex } from './row-index.ts';
 import { RowWalk } from '../scanner/row-walk.ts';
 
 /** A byte range of the rows. */
-interface ByteRange {
+interface BytesOfRows {
   readonly from: number;
   readonly to: number;
 }
 
 /** The strides that contain the first and the last row of a page. */
 export interface Strides {
-  readonly first: ByteRange;
+  readonly first: BytesOfRows;
   /** Rows of the first stride before the page. */
   readonly skip: number;
-  readonly last: ByteRange;
+  readonly last: BytesOfRows;
   /** Rows of the last stride up to the end of the page. */
   readonly keep: number;
 }
@@ -50,7 +50,7 @@ export function rememberNext(
 
 export function stridesOf(index: RowIndex, rowBytes: number, page: PageRequest): Strides {
   const { stride, checkpoints } = index;
-  const range = (row: number): ByteRange => {
+  const range = (row: number): BytesOfRows => {
     const at = Math.floor(row / stride);
     return { from: checkpoints[at] ?? 0, to: checkpoints[at + 1] ?? rowBytes };
   };
@@ -92,10 +92,10 @@ function rowEnd(pieces: readonly Uint8Array[], count: number): number {
 }
 
 /** Pieces in memory, or as they arrive. */
-type Pieces = readonly Uint8Array[] | AsyncIterable<Uint8Array>;
+type StridePieces = readonly Uint8Array[] | AsyncIterable<Uint8Array>;
 
 /** Like `rowStart`, without keeping the pieces. @throws {QueryError} damaged */
-export async function rowStartIn(pieces: Pieces, skip: number): Promise<number> {
+export async function rowStartIn(pieces: StridePieces, skip: number): Promise<number> {
   if (skip === 0) return 0;
   const search = new StartSearch(skip);
   for await (const piece of pieces) if (search.finds(piece)) break;
@@ -103,7 +103,7 @@ export async function rowStartIn(pieces: Pieces, skip: number): Promise<number> 
 }
 
 /** Like `rowEnd`, without keeping the pieces. @throws {QueryError} damaged */
-export async function rowEndIn(pieces: Pieces, count: number): Promise<number> {
+export async function rowEndIn(pieces: StridePieces, count: number): Promise<number> {
   const search = new EndSearch(count);
   for await (const piece of pieces) if (search.finds(piece)) break;
   return search.found();

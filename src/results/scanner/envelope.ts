@@ -31,7 +31,7 @@ export class Envelope {
   /**
    * Takes bytes up to and including the `[` of `resultTable.rows`.
    * @returns the offset after that `[`, or -1 if it is not in this chunk
-   * @throws {QueryError} bad-answer
+   * @throws {QueryError} bad-response
    */
   push(chunk: Uint8Array, from: number): number {
     const machine = this.#machine;
@@ -54,7 +54,7 @@ export class Envelope {
     this.#keep(CLOSE_ARRAY);
   }
 
-  /** The response ends here. @throws {QueryError} bad-answer if it is not complete */
+  /** The response ends here. @throws {QueryError} bad-response if it is not complete */
   end(): void {
     const machine = this.#machine;
     if (!machine.complete()) throw notJson(machine.depth === 0 && machine.state === AT.value ? 'is empty' : INVALID);
@@ -122,5 +122,5 @@ const NO_OBJECT = 'is not a JSON object';
 const INVALID = 'is incomplete or not valid JSON';
 
 function notJson(what: string): QueryError {
-  return new QueryError('bad-answer', `the engine's response ${what}`);
+  return new QueryError('bad-response', `the engine's response ${what}`);
 }

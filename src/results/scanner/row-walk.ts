@@ -28,7 +28,7 @@ export class RowWalk {
   /**
    * @param stride calls the sink for every `stride`-th row
    * @returns how many bytes of the chunk belong to the array: all of them unless it ended in this chunk
-   * @throws {QueryError} bad-answer
+   * @throws {QueryError} bad-response
    */
   scan(bytes: Uint8Array, stride: number, sink: RowSink): number {
     const machine = this.#machine;
@@ -61,7 +61,7 @@ export class RowWalk {
 
   #error(what: string): QueryError {
     return new QueryError(
-      'bad-answer',
+      'bad-response',
       `the engine's response is not valid JSON: \`resultTable.rows\` has ${what} near row ${this.rows}`,
     );
   }

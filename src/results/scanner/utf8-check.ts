@@ -10,7 +10,7 @@ export class Utf8Check {
   /** The last character of the chunks so far, unless it is ASCII. */
   #last: Buffer = NOTHING;
 
-  /** @throws {QueryError} bad-answer */
+  /** @throws {QueryError} bad-response */
   push(chunk: Uint8Array): void {
     let from = 0;
     while (this.#last.length > 0 && from < chunk.length && isContinuation(chunk[from] as number)) {
@@ -24,7 +24,7 @@ export class Utf8Check {
     this.#last = to === chunk.length ? NOTHING : Buffer.from(chunk.subarray(to));
   }
 
-  /** No further bytes follow. @throws {QueryError} bad-answer */
+  /** No further bytes follow. @throws {QueryError} bad-response */
   end(): void {
     if (this.#last.length > 0 && !isUtf8(this.#last)) throw notUtf8();
     this.#last = NOTHING;
@@ -43,5 +43,5 @@ function isContinuation(byte: number): boolean {
 }
 
 function notUtf8(): QueryError {
-  return new QueryError('bad-answer', "the engine's response is not valid UTF-8");
+  return new QueryError('bad-response', "the engine's response is not valid UTF-8");
 }

@@ -80,7 +80,7 @@ function isCallerAbort(signal: AbortSignal): boolean {
   return signal.aborted && (signal.reason as { name?: unknown } | undefined)?.name !== 'TimeoutError';
 }
 
-interface Timing {
+interface StoreTiming {
   readonly timed: <T>(operation: StoreOperation, signal: AbortSignal, call: () => Promise<T>) => Promise<T>;
   readonly timedPieces: <T>(
     operation: StoreOperation,
@@ -92,9 +92,9 @@ interface Timing {
 class MeasuredReader implements ResultReader {
   readonly record: ResultRecord;
   readonly #inner: ResultReader;
-  readonly #timing: Timing;
+  readonly #timing: StoreTiming;
 
-  constructor(inner: ResultReader, timing: Timing) {
+  constructor(inner: ResultReader, timing: StoreTiming) {
     this.record = inner.record;
     this.#inner = inner;
     this.#timing = timing;

@@ -11,12 +11,12 @@ export interface CachedResult {
 }
 
 /** Records and indexes by request id; the weight is their size in bytes. */
-export type ResultCache = LruCache<string, CachedResult>;
+export type RecordCache = LruCache<string, CachedResult>;
 
 const MAX_BYTES = 16 * 1024 * 1024;
 const RECORD_OVERHEAD_BYTES = 512;
 
-export function createResultCache(): ResultCache {
+export function createRecordCache(): RecordCache {
   return new LruCache({ maxWeight: MAX_BYTES, weightOf: bytesOf });
 }
 

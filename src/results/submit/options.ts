@@ -14,7 +14,7 @@ export interface GatewayIdentity {
   readonly port: number;
 }
 
-export interface PaginatedQueriesOptions {
+export interface PaginationOptions {
   readonly store: ResultStore;
   readonly settings: () => PaginationSettings;
   readonly identity: GatewayIdentity;

@@ -8,14 +8,14 @@ import type { ExportFormat } from '../export/format.ts';
 import { ExportLimit } from '../export/limit.ts';
 import { linkRows, type ResultLinks } from '../links/links.ts';
 import { NO_METRICS, type QueryMetrics } from '../metrics.ts';
-import { type GatewayIdentity, holderAddress, type PaginatedQueriesOptions } from './options.ts';
+import { type GatewayIdentity, holderAddress, type PaginationOptions } from './options.ts';
 import { type HolderAddress, type Page, type PageRequest, readPage } from '../rows/page.ts';
 import { Readers } from '../rows/readers.ts';
 import { Renewal } from '../retention/renewal.ts';
 import { isRequestId } from '../request-id.ts';
 import type { ResultReader, ResultStore, StoredResultSummary } from '../result-store.ts';
 import type { PaginationSettings } from '../settings.ts';
-import { type QueryOrigin, type RunQuery, Submissions, type Submitted } from './submissions.ts';
+import { type QueryOrigin, type SendQuery, Submissions, type Submitted } from './submissions.ts';
 import type { SubmissionHooks } from './submit.ts';
 import { type StoreUsage, usageOf } from '../retention/usage.ts';
 
@@ -42,7 +42,7 @@ export class PaginatedQueries {
   readonly #renewal: Renewal;
   readonly #submissions: Submissions;
 
-  constructor(options: PaginatedQueriesOptions) {
+  constructor(options: PaginationOptions) {
     this.#store = options.store;
     this.#settings = options.settings;
     this.#identity = options.identity;
@@ -65,9 +65,9 @@ export class PaginatedQueries {
 
   /**
    * Runs a query with `run` and stores its response. `hooks.inspect` rejects the response by throwing.
-   * @throws {QueryError} busy, bad-answer, store-full, store-unavailable, aborted; and whatever `run` throws
+   * @throws {QueryError} busy, bad-response, store-full, store-unavailable, aborted; and whatever `run` throws
    */
-  submit(run: RunQuery, origin: QueryOrigin, signal: AbortSignal, hooks?: SubmissionHooks): Promise<Submitted> {
+  submit(run: SendQuery, origin: QueryOrigin, signal: AbortSignal, hooks?: SubmissionHooks): Promise<Submitted> {
     return this.#submissions.submit(run, origin, signal, hooks);
   }
 

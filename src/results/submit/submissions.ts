@@ -3,7 +3,7 @@ import type { TableName } from '../../pinot/table-name.ts';
 import { EngineError, type EngineResponse } from '../../pinot/types.ts';
 import { QueryError } from '../errors.ts';
 import { NO_METRICS, type QueryMetrics, type SubmissionOutcome } from '../metrics.ts';
-import type { GatewayIdentity, PaginatedQueriesOptions } from './options.ts';
+import type { GatewayIdentity, PaginationOptions } from './options.ts';
 import type { Readers } from '../rows/readers.ts';
 import { newRequestId } from '../request-id.ts';
 import type { ResultStore } from '../result-store.ts';
@@ -11,12 +11,12 @@ import {
   type RecordAdditions,
   type Submission,
   type SubmissionHooks,
-  storeAnswer,
+  storeResponse,
   type SubmitOutcome,
 } from './submit.ts';
 
 /** Runs a query. */
-export type RunQuery = (signal: AbortSignal) => Promise<EngineResponse>;
+export type SendQuery = (signal: AbortSignal) => Promise<EngineResponse>;
 
 export type Submitted = SubmitOutcome | { readonly kind: 'refused'; readonly response: EngineResponse };
 
@@ -41,16 +41,16 @@ const MAX_RESPONSES = 3;
 /** Runs queries and stores their results. */
 export class Submissions {
   readonly #store: ResultStore;
-  readonly #settings: PaginatedQueriesOptions['settings'];
+  readonly #settings: PaginationOptions['settings'];
   readonly #identity: GatewayIdentity;
-  readonly #clock: PaginatedQueriesOptions['clock'];
-  readonly #random: PaginatedQueriesOptions['random'];
+  readonly #clock: PaginationOptions['clock'];
+  readonly #random: PaginationOptions['random'];
   readonly #metrics: QueryMetrics;
   readonly #readers: Readers;
   readonly #running: FairQueue;
 
   /** @param readers shared with the reading of results */
-  constructor(options: PaginatedQueriesOptions, readers: Readers) {
+  constructor(options: PaginationOptions, readers: Readers) {
     this.#store = options.store;
     this.#settings = options.settings;
     this.#identity = options.identity;
@@ -80,10 +80,10 @@ export class Submissions {
 
   /**
    * Runs a query with `run` and stores its response. `hooks.inspect` rejects the response by throwing.
-   * @throws {QueryError} busy, bad-answer, store-full, store-unavailable, aborted; and whatever `run` throws
+   * @throws {QueryError} busy, bad-response, store-full, store-unavailable, aborted; and whatever `run` throws
    */
   async submit(
-    run: RunQuery,
+    run: SendQuery,
     origin: QueryOrigin,
     signal: AbortSignal,
     hooks: SubmissionHooks = {},
@@ -109,7 +109,7 @@ export class Submissions {
   }
 
   async #submitOnce(
-    run: RunQuery,
+    run: SendQuery,
     origin: QueryOrigin,
     signal: AbortSignal,
     hooks: SubmissionHooks,
@@ -117,10 +117,10 @@ export class Submissions {
     const submission = this.#submission(origin, origin.accepted?.requestId ?? this.newId());
     const response = await run(signal);
     if (response.status !== 200) return { kind: 'refused', response };
-    const answer = await storeAnswer(response, this.#store, submission, signal, hooks);
-    if (answer.kind !== 'stored') return answer;
-    this.#metrics.scanned(answer.reader.record.rowBytes);
-    return { kind: 'stored', reader: this.#readers.tracked(answer.reader) };
+    const outcome = await storeResponse(response, this.#store, submission, signal, hooks);
+    if (outcome.kind !== 'stored') return outcome;
+    this.#metrics.scanned(outcome.reader.record.rowBytes);
+    return { kind: 'stored', reader: this.#readers.tracked(outcome.reader) };
   }
 
   #submission({ owner, tables, sql, accepted }: QueryOrigin, requestId: string): Submission {

@@ -2,15 +2,15 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { finished, type Transform } from 'node:stream';
 import { withErrorListener } from '../../platform/stream-errors.ts';
 import type { TableName } from '../../pinot/table-name.ts';
-import type { AnswerPieces, EngineResponse } from '../../pinot/types.ts';
+import type { ResponsePieces, EngineResponse } from '../../pinot/types.ts';
 import { throwIfAborted } from '../stores/aborted.ts';
 import { BlockChecksumBuilder, CHECKSUM_BLOCK_BYTES, streamRows } from '../rows/checksums.ts';
-import { columnsIn } from './empty-answers.ts';
+import { columnsIn } from './empty-responses.ts';
 import { QueryError } from '../errors.ts';
 import { FrameBuilder, type StoredCoding } from '../rows/frames.ts';
 import type { ResultReader, ResultRecord, ResultStore, ResultWriter } from '../result-store.ts';
 import { recordedIndex, type RowIndex } from '../rows/row-index.ts';
-import { AnswerScanner, type ScannedAnswer } from '../scanner/answer-scanner.ts';
+import { ResponseScanner, type ScannedResponse } from '../scanner/response-scanner.ts';
 import type { RawField } from '../scanner/fields.ts';
 
 /** Chunks from the engine are combined to this size, complete blocks, before they are written to the store. */
@@ -25,10 +25,10 @@ export type Submission = Pick<
 export type SubmitOutcome =
   | { readonly kind: 'stored'; readonly reader: ResultReader }
   /** Nothing was stored, because the query failed: the caller gets the engine's response. */
-  | EngineAnswer;
+  | UnstoredResponse;
 
-export interface EngineAnswer {
-  readonly kind: 'engine-answer';
+export interface UnstoredResponse {
+  readonly kind: 'unstored';
   /** JSON of its `exceptions`, at least one. They follow the rows, of which there may be many. */
   readonly exceptions: string;
   readonly length: number;
@@ -41,14 +41,14 @@ export interface EngineAnswer {
  * Checks the fields and the number of rows of the response before the result becomes visible, or the response is returned; throws to reject it.
  * @returns tables of the result in addition to those of the submission
  */
-export type InspectAnswer = (fields: readonly RawField[], rowCount: number) => readonly TableName[];
+export type InspectResponse = (fields: readonly RawField[], rowCount: number) => readonly TableName[];
 
 /** Fields of a record that are known when its rows are complete. */
 export type RecordAdditions = Partial<Pick<ResultRecord, 'storedTimeMs' | 'expirationTimeMs' | 'warnings'>>;
 
 /** What the caller of a submission takes part in. */
 export interface SubmissionHooks {
-  readonly inspect?: InspectAnswer;
+  readonly inspect?: InspectResponse;
   /** Called while rows arrive, with the number of rows and their bytes so far. */
   readonly onRows?: (rows: number, bytes: number) => void;
   /** Called with the number of rows before the result becomes visible. */
@@ -59,9 +59,9 @@ export interface SubmissionHooks {
  * Stores the engine's response while it arrives: scan, index, write. A slow store slows the engine by backpressure. A response with
  * exceptions is not stored but returned.
  * @param signal aborts the query and removes everything stored
- * @throws {QueryError} bad-answer, store-full, store-unavailable, aborted
+ * @throws {QueryError} bad-response, store-full, store-unavailable, aborted
  */
-export async function storeAnswer(
+export async function storeResponse(
   response: EngineResponse,
   store: ResultStore,
   submission: Submission,
@@ -76,20 +76,20 @@ export async function storeAnswer(
   let kept = false;
   try {
     const rows = new Gathered(writer, { onRows: hooks.onRows, compression: store.compression });
-    const answer = await scanInto(rows, body, signal);
-    const tables = [...submission.tables, ...(hooks.inspect?.(answer.fields, answer.rowCount) ?? [])];
-    const index = { ...answer.index, ...rows.built() };
+    const scanned = await scanInto(rows, body, signal);
+    const tables = [...submission.tables, ...(hooks.inspect?.(scanned.fields, scanned.rowCount) ?? [])];
+    const index = { ...scanned.index, ...rows.built() };
     await writer.seal(index);
-    if (answer.hasExceptions) {
+    if (scanned.hasExceptions) {
       kept = true;
-      return engineAnswer(answer, sealedRows(writer, { rowBytes: answer.rowBytes, index }, signal), () =>
+      return unstoredResponse(scanned, sealedRows(writer, { rowBytes: scanned.rowBytes, index }, signal), () =>
         writer.discard(),
       );
     }
-    const { dataSchema, ...warned } = columnsIn(answer);
+    const { dataSchema, ...warned } = columnsIn(scanned);
     const reader = await writer.commit(
-      recordOf(answer, dataSchema, {
-        submission: { ...submission, tables, ...hooks.complete?.(answer.rowCount), ...warned },
+      recordOf(scanned, dataSchema, {
+        submission: { ...submission, tables, ...hooks.complete?.(scanned.rowCount), ...warned },
         index,
       }),
     );
@@ -115,10 +115,10 @@ function sealedRows(
 /**
  * Scans a response while it arrives.
  * @param body destroyed by the caller
- * @throws {QueryError} bad-answer, aborted; and whatever the store throws
+ * @throws {QueryError} bad-response, aborted; and whatever the store throws
  */
-async function scanInto(rows: Gathered, body: AnswerPieces, signal: AbortSignal): Promise<ScannedAnswer> {
-  const scanner = new AnswerScanner();
+async function scanInto(rows: Gathered, body: ResponsePieces, signal: AbortSignal): Promise<ScannedResponse> {
+  const scanner = new ResponseScanner();
   const abort = (): void => {
     body.destroy();
   };
@@ -203,7 +203,7 @@ class Gathered {
 }
 
 function bodyError(error: unknown): QueryError {
-  return new QueryError('bad-answer', "the engine's response ended unexpectedly or could not be decoded", {
+  return new QueryError('bad-response', "the engine's response ended unexpectedly or could not be decoded", {
     cause: error,
   });
 }
@@ -213,17 +213,17 @@ function bodyError(error: unknown): QueryError {
  * @param rows read at most once
  * @param discard releases the rows
  */
-export function engineAnswer(
-  answer: ScannedAnswer,
+export function unstoredResponse(
+  response: ScannedResponse,
   rows: AsyncIterable<Uint8Array> | readonly Uint8Array[],
   discard: () => Promise<void>,
-): EngineAnswer {
-  const { head, tail, rowBytes, fields } = answer;
+): UnstoredResponse {
+  const { head, tail, rowBytes, fields } = response;
   const exceptions = fields.findLast(({ name }) => name === 'exceptions')?.value ?? '[]';
   const length = head.length + rowBytes + tail.length;
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => (closing ??= discard());
-  return { kind: 'engine-answer', exceptions, length, body: joined(), close };
+  return { kind: 'unstored', exceptions, length, body: joined(), close };
 
   async function* joined(): AsyncIterable<Uint8Array> {
     try {
@@ -237,19 +237,19 @@ export function engineAnswer(
 }
 
 function recordOf(
-  answer: ScannedAnswer,
+  response: ScannedResponse,
   dataSchema: string,
   { submission, index }: { readonly submission: Submission & RecordAdditions; readonly index: RowIndex },
 ): ResultRecord {
   return {
     version: 1,
     ...submission,
-    rowCount: answer.rowCount,
-    rowBytes: answer.rowBytes,
+    rowCount: response.rowCount,
+    rowBytes: response.rowBytes,
     ...recordedIndex(index),
     dataSchema,
-    tableFields: answer.tableFields,
-    fields: answer.fields,
+    tableFields: response.tableFields,
+    fields: response.fields,
   };
 }
 
@@ -260,15 +260,15 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
   br: createBrotliDecompress,
 };
 
-/** The response body without its content coding. @throws {QueryError} bad-answer for a coding that was not requested */
-export function decoded(response: EngineResponse): AnswerPieces {
+/** The response body without its content coding. @throws {QueryError} bad-response for a coding that was not requested */
+export function decoded(response: EngineResponse): ResponsePieces {
   const coding = String(response.headers['content-encoding'] ?? 'identity').toLowerCase();
   if (coding === 'identity') return response.pieces ?? response.body;
   const decoder = DECODERS[coding]?.();
   if (decoder === undefined) {
     response.body.destroy();
     throw new QueryError(
-      'bad-answer',
+      'bad-response',
       `unsupported content coding \`${coding}\` in the engine's response; gzip, deflate and br are supported`,
     );
   }

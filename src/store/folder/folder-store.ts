@@ -5,7 +5,7 @@ import { errorCode, errorMessage } from '../../platform/plain-error.ts';
 import type { ResourceByKind, ResourceKind } from '../../resources/kinds.ts';
 import { describeErrors, validateResource } from '../../resources/validate.ts';
 import { systemClock, type Clock } from '../../platform/clock.ts';
-import { KindFolder, type KindFolderContext, type Validate } from './kind-folder.ts';
+import { KindFolder, type KindFolderContext, type ValidateObject } from './kind-folder.ts';
 import { FolderLock } from './lock.ts';
 import { versionsFrom } from './versions.ts';
 import {
@@ -278,7 +278,7 @@ export class FolderStore implements ResourceStore {
   }
 }
 
-const validate: Validate = (kind, object, previous) => {
+const validate: ValidateObject = (kind, object, previous) => {
   const result = validateResource(kind, object, previous);
   if (result.ok) return result.value;
   const { metadata } = object as { metadata?: { name?: unknown } };

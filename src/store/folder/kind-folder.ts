@@ -20,7 +20,7 @@ import type { Versions } from './versions.ts';
 const MAX_DEFERRALS = 50;
 
 /** `previous` is set on an update. @throws {StoreError} invalid, with what would be right */
-export type Validate = <K extends ResourceKind>(
+export type ValidateObject = <K extends ResourceKind>(
   kind: K,
   object: unknown,
   previous: ResourceByKind[K] | undefined,
@@ -29,7 +29,7 @@ export type Validate = <K extends ResourceKind>(
 export interface KindFolderContext {
   /** The store's folder. */
   readonly directory: string;
-  readonly validate: Validate;
+  readonly validate: ValidateObject;
   readonly clock: WallClock;
   readonly versions: Versions;
   /** Called with a problem in a file that a user must fix. */

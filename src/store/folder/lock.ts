@@ -7,7 +7,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { StoreError } from '../resource-store.ts';
 
 /** The process that holds a folder. */
-interface Holder {
+interface LockHolder {
   readonly pid: number;
   readonly host: string;
   /** Distinguishes a process from a later one with the same pid; empty where the system does not provide it (see processStart()). */
@@ -41,7 +41,7 @@ export class FolderLock {
     if (ownLocks.has(path)) throw inUse(directory, 'this process');
     ownLocks.add(path);
     try {
-      const holder: Holder = {
+      const holder: LockHolder = {
         pid: process.pid,
         host: hostname(),
         startedAt: await processStart(process.pid),
@@ -119,7 +119,7 @@ async function removeLeftovers(directory: string, clock: Clock): Promise<void> {
   }
 }
 
-async function isAlive(holder: Holder, path: string, clock: Clock): Promise<boolean> {
+async function isAlive(holder: LockHolder, path: string, clock: Clock): Promise<boolean> {
   if (holder.host !== hostname()) {
     const touched = await stat(path).catch(() => undefined);
     return touched !== undefined && clock.now() - touched.mtimeMs < FOREIGN_STALE_MS;
@@ -142,11 +142,11 @@ async function processStart(pid: number): Promise<string> {
   return line?.slice(line.lastIndexOf(')') + 2).split(' ')[19] ?? '';
 }
 
-function parseHolder(text: string): Holder | undefined {
+function parseHolder(text: string): LockHolder | undefined {
   try {
-    const holder = JSON.parse(text) as Partial<Holder>;
+    const holder = JSON.parse(text) as Partial<LockHolder>;
     const whole = typeof holder.pid === 'number' && typeof holder.host === 'string';
-    return whole ? (holder as Holder) : undefined;
+    return whole ? (holder as LockHolder) : undefined;
   } catch {
     return undefined; // not a lock file of olap-warden: stale
   }

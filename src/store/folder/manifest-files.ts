@@ -4,7 +4,7 @@ import type { ResourceKind } from '../../resources/kinds.ts';
 import { filesIn, isVisible, readBounded, signatureOf, type Signature } from './files.ts';
 import { MANIFEST_EXTENSIONS, parseManifest } from './manifest.ts';
 
-interface Entry {
+interface ManifestEntry {
   readonly signature: Signature;
   /** Name of the object in the file; while the current content is rejected, that of the last accepted content. */
   name: string | undefined;
@@ -18,7 +18,7 @@ export class ManifestFiles {
   readonly #kind: ResourceKind;
   readonly #directory: string;
   readonly #onProblem: (file: string, problem: string) => void;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, ManifestEntry>();
   /** Changes seen in one scan only: file to signature, undefined for a removed file. */
   readonly #unsettled = new Map<string, Signature | undefined>();
 
@@ -115,7 +115,7 @@ export class ManifestFiles {
   }
 
   async #read(file: string, signature: Signature, name: string | undefined): Promise<void> {
-    const entry: Entry = { signature, name };
+    const entry: ManifestEntry = { signature, name };
     this.#entries.set(file, entry);
     try {
       entry.manifest = parseManifest(this.#kind, await readBounded(join(this.#directory, file)));

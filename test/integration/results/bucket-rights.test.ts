@@ -15,7 +15,7 @@ import { readPage } from '../../../src/results/rows/page.ts';
 import { newRequestId } from '../../../src/results/request-id.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';
 import { createResultStore } from '../../../src/results/stores/result-stores.ts';
-import { storeAnswer } from '../../../src/results/submit/submit.ts';
+import { storeResponse } from '../../../src/results/submit/submit.ts';
 import { type S3Server, startS3 } from '../../support/s3.ts';
 import { answerText, collect, responseOf, submission } from '../../unit/results/answers.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
@@ -90,7 +90,7 @@ async function left({ bucket: Bucket }: TestBucket): Promise<{ objects: number; 
 
 async function storeAndRead(store: ResultStore): Promise<string> {
   const requestId = newId();
-  const outcome = await storeAnswer(responseOf(answerText(ROWS)), store, submission({ requestId }), signal());
+  const outcome = await storeResponse(responseOf(answerText(ROWS)), store, submission({ requestId }), signal());
   if (outcome.kind !== 'stored') throw new Error('not stored');
   const { rows } = await readPage(outcome.reader, { offset: 4499, numRows: 1 }, {}, signal());
   expect(await collect(rows)).toBe(ROWS[4499]);

@@ -11,7 +11,7 @@ import { readPage } from '../../../src/results/rows/page.ts';
 import { newRequestId } from '../../../src/results/request-id.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';
 import { createResultStore } from '../../../src/results/stores/result-stores.ts';
-import { storeAnswer } from '../../../src/results/submit/submit.ts';
+import { storeResponse } from '../../../src/results/submit/submit.ts';
 import { CutProxy } from '../../support/cut-proxy.ts';
 import { type GcsServer, startGcs } from '../../support/gcs.ts';
 import { type S3Server, startS3 } from '../../support/s3.ts';
@@ -101,7 +101,7 @@ describe('a bucket of S3', () => {
 
   it('receives parts of a result while the engine still sends', async () => {
     const answer = new SlowAnswer();
-    const outcome = storeAnswer(answer.response, store, submission({ requestId: newId() }), signal());
+    const outcome = storeResponse(answer.response, store, submission({ requestId: newId() }), signal());
     await expect.poll(partsUnderWay).toBe(1);
     answer.finish();
     expect((await outcome).kind).toBe('stored');
@@ -110,12 +110,12 @@ describe('a bucket of S3', () => {
 
   it.each([
     ['aborted by the client', (_answer: SlowAnswer, leave: () => void) => leave(), 'aborted'],
-    ['that ends unexpectedly', ({ body }: SlowAnswer) => body.destroy(new Error('reset')), 'bad-answer'],
-    ['that is not JSON', ({ body }: SlowAnswer) => body.push('}]') && body.push(null), 'bad-answer'],
+    ['that ends unexpectedly', ({ body }: SlowAnswer) => body.destroy(new Error('reset')), 'bad-response'],
+    ['that is not JSON', ({ body }: SlowAnswer) => body.push('}]') && body.push(null), 'bad-response'],
   ] as const)('keeps no part of a response %s', async (_what, end, code) => {
     const answer = new SlowAnswer();
     const caller = new AbortController();
-    const outcome = storeAnswer(answer.response, store, submission({ requestId: newId() }), caller.signal);
+    const outcome = storeResponse(answer.response, store, submission({ requestId: newId() }), caller.signal);
     await expect.poll(partsUnderWay).toBe(1);
     end(answer, () => caller.abort());
     await expect(outcome).rejects.toMatchObject({ code });
@@ -128,7 +128,7 @@ describe('a bucket of S3', () => {
     const requestId = newId();
     // The record of a result that has not expired is not read again.
     const expirationTimeMs = Number.MAX_SAFE_INTEGER;
-    await storeAnswer(answer.response, store, submission({ requestId, expirationTimeMs }), signal());
+    await storeResponse(answer.response, store, submission({ requestId, expirationTimeMs }), signal());
     proxy.arm(-1, 'before', async () => undefined);
     const reader = await store.open(requestId, signal());
     const { rows } = await readPage(reader!, { offset: 4000, numRows: 10 }, {}, signal());
@@ -174,7 +174,7 @@ describe('a bucket of GCS', () => {
     const answer = new SlowAnswer();
     const requestId = newId();
     proxy.arm(-1, 'before', async () => undefined);
-    const outcome = storeAnswer(answer.response, store, submission({ requestId }), signal());
+    const outcome = storeResponse(answer.response, store, submission({ requestId }), signal());
     await expect.poll(methods).toEqual(['POST', 'PUT']);
     answer.finish();
     const stored = await outcome;
@@ -194,7 +194,7 @@ describe('a bucket of GCS', () => {
     const answer = new SlowAnswer();
     const caller = new AbortController();
     proxy.arm(-1, 'before', async () => undefined);
-    const outcome = storeAnswer(answer.response, store, submission({ requestId: newId() }), caller.signal);
+    const outcome = storeResponse(answer.response, store, submission({ requestId: newId() }), caller.signal);
     await expect.poll(methods).toEqual(['POST', 'PUT']);
     caller.abort();
     await expect(outcome).rejects.toMatchObject({ code: 'aborted' });
@@ -240,7 +240,7 @@ describe('a connection that the bucket closes while the reader waits', () => {
     const store = await make(proxy.url);
     const answer = new SlowAnswer();
     answer.finish();
-    const stored = await storeAnswer(answer.response, store, submission({ requestId: newId() }), signal());
+    const stored = await storeResponse(answer.response, store, submission({ requestId: newId() }), signal());
     if (stored.kind !== 'stored') throw new Error('not stored');
     const { reader } = stored;
     proxy.sent = '';
@@ -270,7 +270,7 @@ describe('a bucket that stops responding for a while', () => {
     const store = await make();
     const answer = new FastAnswer(30_000);
     server().pause();
-    const outcome = storeAnswer(answer.response, store, submission({ requestId: newId() }), signal());
+    const outcome = storeResponse(answer.response, store, submission({ requestId: newId() }), signal());
     try {
       await expect.poll(() => answer.sentBytes).toBeGreaterThan(8_000_000);
       await expect.poll(() => staysAt(() => answer.sentBytes)).toBe(true);

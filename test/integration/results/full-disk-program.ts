@@ -7,7 +7,7 @@ import { QueryError } from '../../../src/results/errors.ts';
 import { holderTag, newRequestId } from '../../../src/results/request-id.ts';
 import { FileStore } from '../../../src/results/stores/file/file-store.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';
-import { storeAnswer } from '../../../src/results/submit/submit.ts';
+import { storeResponse } from '../../../src/results/submit/submit.ts';
 import { answerText, collect, responseOf, rowTexts, submission } from '../../unit/results/answers.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
@@ -32,7 +32,7 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
 const files = (): string[] => ['data', 'temp'].flatMap((name) => readdirSync(join(folder, name))).sort();
 const submit = async (rows: number): Promise<string> => {
   const requestId = newId();
-  const outcome = await storeAnswer(responseOf(answerText(rowTexts(rows))), store, submission({ requestId }), signal);
+  const outcome = await storeResponse(responseOf(answerText(rowTexts(rows))), store, submission({ requestId }), signal);
   if (outcome.kind === 'stored') await outcome.reader.close();
   return requestId;
 };

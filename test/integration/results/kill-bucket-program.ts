@@ -6,7 +6,7 @@ import { systemClock } from '../../../src/platform/clock.ts';
 import { newRequestId } from '../../../src/results/request-id.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';
 import { createResultStore } from '../../../src/results/stores/result-stores.ts';
-import { storeAnswer } from '../../../src/results/submit/submit.ts';
+import { storeResponse } from '../../../src/results/submit/submit.ts';
 import { answerText, responseOf, submission } from '../../unit/results/answers.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
@@ -23,7 +23,7 @@ async function store(into: ResultStore, rows: number): Promise<string> {
   say(`storing ${requestId}`);
   const text = answerText(Array.from({ length: rows }, (_, i) => `[${i},"${'x'.repeat(2000)}"]`));
   const record = submission({ requestId, expirationTimeMs: Date.now() + 3_600_000 });
-  const outcome = await storeAnswer(responseOf(text), into, record, AbortSignal.timeout(WAIT_LIMIT_MS));
+  const outcome = await storeResponse(responseOf(text), into, record, AbortSignal.timeout(WAIT_LIMIT_MS));
   if (outcome.kind === 'stored') await outcome.reader.close();
   say(`stored ${requestId}`);
   return requestId;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { holderTag, newRequestId } from '../../../src/results/request-id.ts';
 import { FileStore } from '../../../src/results/stores/file/file-store.ts';
-import { storeAnswer } from '../../../src/results/submit/submit.ts';
+import { storeResponse } from '../../../src/results/submit/submit.ts';
 import { answerText, responseOf, rowTexts, submission } from '../../unit/results/answers.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
@@ -20,7 +20,7 @@ await store.start();
 const text = answerText(rowTexts(20_000));
 for (let round = 0; ; round++) {
   const requestId = newRequestId('gateway', (bytes) => randomBytes(bytes));
-  const outcome = await storeAnswer(
+  const outcome = await storeResponse(
     responseOf(text),
     store,
     submission({ requestId }),

@@ -13,7 +13,7 @@ import type { ExportFormat } from '../../../src/results/export/format.ts';
 import { readPage } from '../../../src/results/rows/page.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';
 import { createResultStore } from '../../../src/results/stores/result-stores.ts';
-import { storeAnswer } from '../../../src/results/submit/submit.ts';
+import { storeResponse } from '../../../src/results/submit/submit.ts';
 import { answerText, submission } from '../../unit/results/answers.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
@@ -41,7 +41,7 @@ function* pieces(megabytes: number): Iterable<Buffer> {
 async function storeAndRead(store: ResultStore, megabytes: number, requestId: string): Promise<number> {
   const signal = AbortSignal.timeout(600_000);
   const response = { status: 200, headers: {}, body: Readable.from(pieces(megabytes)) };
-  const outcome = await storeAnswer(response, store, submission({ requestId }), signal);
+  const outcome = await storeResponse(response, store, submission({ requestId }), signal);
   if (outcome.kind !== 'stored') throw new Error('the response was not stored');
   const { rowCount, rowBytes } = outcome.reader.record;
   reading = true;

@@ -11,7 +11,7 @@ import { readPage } from '../../../src/results/rows/page.ts';
 import { newRequestId } from '../../../src/results/request-id.ts';
 import type { ResultStore } from '../../../src/results/result-store.ts';
 import { createResultStore } from '../../../src/results/stores/result-stores.ts';
-import { storeAnswer } from '../../../src/results/submit/submit.ts';
+import { storeResponse } from '../../../src/results/submit/submit.ts';
 import { type GcsServer, startGcs } from '../../support/gcs.ts';
 import { freePorts } from '../../support/kubernetes/processes.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
@@ -165,7 +165,7 @@ describe('a page of a bucket that stands still', () => {
     const store = await create(properties());
     await store.start(signal());
     const requestId = newRequestId('gateway-0', (bytes) => Buffer.alloc(bytes, 'still'));
-    await storeAnswer(responseOf(answerText(rowTexts(100))), store, submission({ requestId }), signal());
+    await storeResponse(responseOf(answerText(rowTexts(100))), store, submission({ requestId }), signal());
     const cold = await create(properties());
     const page = async (): Promise<number> => {
       const reader = await cold.open(requestId, signal());

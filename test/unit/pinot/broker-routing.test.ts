@@ -165,10 +165,10 @@ describe('a database that cannot be read', () => {
     controller.failing.add('sales');
     expect(await routing.actualTables(names('T', 'other.X'))).toEqual(['t', 'other.x']);
     await expect(routing.actualTables(names('SALES.deals'))).rejects.toMatchObject({
-      code: 'bad-answer',
+      code: 'bad-response',
       message: expect.stringMatching(/^the tables of the database `SALES` cannot be listed, so `SALES.deals` cannot/),
     });
-    await expect(routing.currentTables(0)).rejects.toMatchObject({ code: 'bad-answer' });
+    await expect(routing.currentTables(0)).rejects.toMatchObject({ code: 'bad-response' });
     controller.failing.clear();
     now += 2_000;
     expect(await routing.actualTables(names('sales.deals'))).toEqual(['sales.Deals']);

@@ -133,8 +133,8 @@ describe('failures', () => {
     const controller = await fake();
     controller.answers.set('GET /x', (_request, response) => response.end('no JSON'));
     const { controller: endpoint } = engine({ controllerUrls: [controller.url] });
-    await expect(getJson(endpoint, '/x')).rejects.toMatchObject({ code: 'bad-answer' });
-    await expect(readBody(Readable.from([Buffer.alloc(10)]), 5, 'it')).rejects.toMatchObject({ code: 'bad-answer' });
+    await expect(getJson(endpoint, '/x')).rejects.toMatchObject({ code: 'bad-response' });
+    await expect(readBody(Readable.from([Buffer.alloc(10)]), 5, 'it')).rejects.toMatchObject({ code: 'bad-response' });
   });
 
   it('do not count as running requests afterwards', async () => {
@@ -436,7 +436,7 @@ describe('databases', () => {
     expect(await made.actualTables(names('x.T', 'y.t'))).toEqual(['x.t', 'y.t']);
     const other = engine({ controllerUrls: [controller.url] });
     await expect(other.actualTables(names('t'))).rejects.toMatchObject({
-      code: 'bad-answer',
+      code: 'bad-response',
       message: expect.stringContaining('did not list its databases: it responded with status 403'),
     });
   });

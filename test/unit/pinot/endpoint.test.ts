@@ -8,7 +8,7 @@ import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import { NO_CREDENTIAL } from '../../../src/pinot/credential.ts';
 import { DEFAULT_ENDPOINT_LIMITS, type EndpointLimits, PooledEndpoint } from '../../../src/pinot/endpoint.ts';
-import type { AnswerFlow, AnswerHead, AnswerSink, EngineRequest } from '../../../src/pinot/types.ts';
+import type { ResponseFlow, ResponseHead, ResponseSink, EngineRequest } from '../../../src/pinot/types.ts';
 import { Pki } from '../../support/kubernetes/pki.ts';
 import { once } from '../../support/once.ts';
 
@@ -46,9 +46,9 @@ function endpointOf(url: string, limits: Partial<EndpointLimits> = {}): PooledEn
 }
 
 /** Collects a response. */
-class Collected implements AnswerSink {
-  head: AnswerHead | undefined;
-  flow: AnswerFlow | undefined;
+class Collected implements ResponseSink {
+  head: ResponseHead | undefined;
+  flow: ResponseFlow | undefined;
   body = '';
   bytes = 0;
   /** Number of bytes after which the sink applies backpressure. */
@@ -63,10 +63,10 @@ class Collected implements AnswerSink {
     const { code = error.message } = error as { code?: string };
     this.#over.resolve(`error: ${code}`);
   }
-  onAsked(flow: AnswerFlow): void {
+  onAsked(flow: ResponseFlow): void {
     this.flow = flow;
   }
-  onHeaders(head: AnswerHead): void {
+  onHeaders(head: ResponseHead): void {
     this.head = head;
   }
   onData(piece: Buffer): boolean {
@@ -130,7 +130,7 @@ describe('requests to an endpoint', () => {
     let asked = 0;
     const url = await serve(() => asked++);
     const endpoint = endpointOf(url);
-    expect(await send(endpoint, request).over).toBe('error: bad-answer');
+    expect(await send(endpoint, request).over).toBe('error: bad-response');
     expect(asked).toBe(0);
     expect(endpoint.outstanding).toBe(0);
   });

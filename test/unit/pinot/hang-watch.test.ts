@@ -9,7 +9,7 @@ const ONE = 'http://one:9000';
 /** An endpoint whose probes get a response after a time, and requests that never get one. */
 function setUp(answerMs = Number.MAX_SAFE_INTEGER) {
   const clock = new FakeClock();
-  const endpoint = { url: ONE, answeredAt: -Infinity };
+  const endpoint = { url: ONE, respondedAt: -Infinity };
   const suspects = new Suspects(() => clock.monotonic());
   const state = { probes: 0, answerMs };
   const probe = (_url: string, timeoutMs: number): Promise<unknown> => {
@@ -91,7 +91,7 @@ it('does not probe an endpoint that responds to other requests, nor for a reader
   const { clock, endpoint, send, state } = setUp();
   send();
   for (let second = 0; second < 60; second++) {
-    endpoint.answeredAt = clock.monotonic();
+    endpoint.respondedAt = clock.monotonic();
     await clock.advance(1_000);
   }
   expect(state.probes).toBe(0);

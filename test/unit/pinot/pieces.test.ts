@@ -7,7 +7,7 @@ import { createEngine } from '../../../src/pinot/connection.ts';
 import { requestPieces } from '../../../src/pinot/pieces.ts';
 import type { EngineEndpoint, EngineResponse } from '../../../src/pinot/types.ts';
 import { MemoryStore } from '../../../src/results/stores/memory/memory-store.ts';
-import { storeAnswer } from '../../../src/results/submit/submit.ts';
+import { storeResponse } from '../../../src/results/submit/submit.ts';
 import { answerText, submission } from '../results/answers.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
@@ -185,7 +185,7 @@ describe('a response in pieces', () => {
     });
     const signal = AbortSignal.timeout(WAIT_LIMIT_MS);
     const store = new MemoryStore({ maxBytes: 64 * MB });
-    const outcome = await storeAnswer(await ask(endpoint), store, submission(), signal);
+    const outcome = await storeResponse(await ask(endpoint), store, submission(), signal);
     if (outcome.kind !== 'stored') throw new Error('not stored');
     const { record } = outcome.reader;
     expect(record.rowCount).toBe(50_000);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isStoppingAnswer } from '../../../src/pinot/stopping-broker.ts';
+import { isStoppingResponse } from '../../../src/pinot/stopping-broker.ts';
 
 const POOL = 'java.util.concurrent.ThreadPoolExecutor@5fc1f6a3[Terminated, pool size = 0]';
 
@@ -30,5 +30,5 @@ it.each([
 ])('the error %i `%s` shows that the broker is stopping: %s', (errorCode, message, expected) => {
   const head = { status: 200, rawHeaders: ['x-pinot-error-code', String(errorCode)] };
   const body = Buffer.from(JSON.stringify({ exceptions: [{ errorCode, message }] }));
-  expect(isStoppingAnswer(head as never, [body])).toBe(expected);
+  expect(isStoppingResponse(head as never, [body])).toBe(expected);
 });

@@ -30,26 +30,26 @@ function operators(at: Reader): void {
   }
 }
 
-type Found = 'none' | 'binary' | 'postfix';
+type FoundOperator = 'none' | 'binary' | 'postfix';
 
 const BINARY: ReadonlySet<string> = new Set(BINARY_MARKS);
 const BINARY_WORDS = ['AND', 'OR', 'LIKE', 'ILIKE', 'RLIKE', 'ESCAPE'] as const;
 const QUANTIFIERS = ['ANY', 'SOME', 'ALL'] as const;
 
-function operator(at: Reader): Found {
+function operator(at: Reader): FoundOperator {
   const { kind, key } = at.peek();
   if (kind === 'mark') return markOperator(at, key);
   return kind === 'word' ? wordOperator(at, key) : 'none';
 }
 
-function markOperator(at: Reader, key: string): Found {
+function markOperator(at: Reader, key: string): FoundOperator {
   if (!BINARY.has(key)) return 'none';
   at.takeMark(key as Mark);
   if (at.key(1) === '(') at.takeOne(QUANTIFIERS);
   return 'binary';
 }
 
-function wordOperator(at: Reader, key: string): Found {
+function wordOperator(at: Reader, key: string): FoundOperator {
   if (key === 'NOT') {
     if (!NEGATABLE.has(at.key(1))) return 'none';
     at.take('NOT');
@@ -61,7 +61,7 @@ function wordOperator(at: Reader, key: string): Found {
 
 const NEGATABLE: ReadonlySet<string> = new Set(['IN', 'BETWEEN', 'LIKE', 'ILIKE', 'RLIKE', 'SIMILAR', 'MEMBER']);
 
-const OPERATORS: ReadonlyMap<string, (at: Reader) => Found> = new Map<string, (at: Reader) => Found>([
+const OPERATORS: ReadonlyMap<string, (at: Reader) => FoundOperator> = new Map<string, (at: Reader) => FoundOperator>([
   ['IN', (at) => binary(at.take('IN'))],
   ['SIMILAR', (at) => binary(at.take('SIMILAR', 'TO'))],
   ['AT', (at) => binary(at.take('AT', 'TIME', 'ZONE'))],
@@ -71,17 +71,17 @@ const OPERATORS: ReadonlyMap<string, (at: Reader) => Found> = new Map<string, (a
   ['BETWEEN', between],
 ]);
 
-function binary(found: boolean): Found {
+function binary(found: boolean): FoundOperator {
   return found ? 'binary' : 'none';
 }
 
-function between(at: Reader): Found {
+function between(at: Reader): FoundOperator {
   at.take('BETWEEN');
   at.takeOne(['SYMMETRIC', 'ASYMMETRIC']);
   return 'binary';
 }
 
-function is(at: Reader): Found {
+function is(at: Reader): FoundOperator {
   at.take('IS');
   at.take('NOT');
   if (at.take('DISTINCT', 'FROM')) return 'binary';

@@ -3,7 +3,7 @@ import type { TableName } from '../../../pinot/table-name.ts';
 import type { EngineEndpoint, EngineResponse } from '../../../pinot/types.ts';
 import type { Submitted } from '../../../results/submit/submissions.ts';
 import type { AsyncQuery, RunEnd, RunHandle } from '../../../results/runs/run.ts';
-import type { EngineAnswer } from '../../../results/submit/submit.ts';
+import type { UnstoredResponse } from '../../../results/submit/submit.ts';
 import { knownError } from '../../server/app-errors.ts';
 import { HttpError } from '../../server/errors.ts';
 import { queryStatus } from '../query-status.ts';
@@ -135,7 +135,7 @@ async function refusal({ status, body }: EngineResponse): Promise<RunEnd> {
 }
 
 /** A response with exceptions. A synchronous query gets it with 200. */
-async function failure(answer: EngineAnswer): Promise<RunEnd> {
+async function failure(answer: UnstoredResponse): Promise<RunEnd> {
   try {
     const exceptions = JSON.parse(answer.exceptions) as readonly unknown[];
     const message = `the engine responded with exceptions: ${exceptionMessages(exceptions)}`;

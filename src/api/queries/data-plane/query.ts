@@ -175,7 +175,7 @@ function requireMethod({ method }: Exchange, { methods }: SqlPath): void {
   throw new HttpError(405, `\`${method}\` is not allowed here: use ${allow}`, { headers: { allow } });
 }
 
-interface Written {
+interface WrittenField {
   readonly query: WrittenQuery;
   readonly paging: Paging;
   /** For each part of the work for a long text. */
@@ -186,7 +186,7 @@ async function readWrittenQuery(
   exchange: Exchange,
   { sql: { path }, parameters }: RequestClass & { readonly sql: SqlPath },
   { bodyBytes, json, memory }: QueryReading,
-): Promise<Written> {
+): Promise<WrittenField> {
   const supportsPaging = path === '/query/sql';
   const turnFor = (bytes: number): Turn =>
     exchange.server.work.bodyTurns(exchange.principal.srn, bytes, () => !exchange.isClosed);

@@ -25,7 +25,7 @@ export async function submitQuery(exchange: Exchange, query: JudgedQuery, parts:
   const served = await tableHints(exchange, query.tables, parts.engine);
   const outcome = await runSubmission(exchange, query, parts, { served, signal, queryTimeoutMs });
   if (outcome.kind === 'refused') return sendAnswer(exchange, outcome.response);
-  if (outcome.kind === 'engine-answer') {
+  if (outcome.kind === 'unstored') {
     try {
       return await sendStream(exchange, outcome.length, outcome.body);
     } finally {

@@ -18,7 +18,7 @@ export interface Call {
   readonly usesSlot?: boolean;
 }
 
-export interface Answer {
+export interface CallResponse {
   readonly status: number;
   readonly headers: EngineResponse['headers'];
   readonly body: string;
@@ -49,7 +49,7 @@ export function parseJson(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch (error) {
-    throw new EngineError('bad-answer', `the response is not JSON: \`${body.slice(0, 80)}\``, { cause: error });
+    throw new EngineError('bad-response', `the response is not JSON: \`${body.slice(0, 80)}\``, { cause: error });
   }
 }
 

@@ -17,7 +17,7 @@ export class HangingError extends Error {
   }
 }
 
-interface Kind {
+interface GuardedKind {
   readonly startedAt: number;
   hanging: number;
   /** The message about the last call without a response. */
@@ -30,7 +30,7 @@ interface Kind {
  */
 export class EndpointGuards {
   readonly #clock: MonotonicClock;
-  readonly #kinds = new Map<string, Kind>();
+  readonly #kinds = new Map<string, GuardedKind>();
 
   constructor(clock: MonotonicClock) {
     this.#clock = clock;

@@ -2,9 +2,9 @@ import { asError } from '../../../platform/plain-error.ts';
 import { deliver } from '../../../pinot/delivery.ts';
 import {
   EngineError,
-  type AnswerFlow,
-  type AnswerHead,
-  type AnswerSink,
+  type ResponseFlow,
+  type ResponseHead,
+  type ResponseSink,
   type EngineEndpoint,
   type EngineRequest,
 } from '../../../pinot/types.ts';
@@ -16,7 +16,7 @@ export interface PieceConsumer<T> {
 }
 
 /** For status 200 the result of the consumer, for other statuses the start of the body as text. */
-export type Delivered<T> =
+export type DeliveredPieces<T> =
   | { readonly status: 200; readonly value: T }
   | { readonly status: number; readonly text: string };
 
@@ -33,7 +33,7 @@ export async function askForPieces<T>(
   endpoint: EngineEndpoint,
   request: EngineRequest & { readonly signal: AbortSignal },
   consumer: PieceConsumer<T>,
-): Promise<Delivered<T>> {
+): Promise<DeliveredPieces<T>> {
   const sink = new ConsumerSink(consumer);
   const { signal } = request;
   const giveUp = (): void => sink.giveUp(new EngineError('aborted', 'the request was aborted'));
@@ -47,10 +47,10 @@ export async function askForPieces<T>(
   }
 }
 
-class ConsumerSink<T> implements AnswerSink {
+class ConsumerSink<T> implements ResponseSink {
   readonly #consumer: PieceConsumer<T>;
-  readonly #outcome = Promise.withResolvers<Delivered<T>>();
-  #flow: AnswerFlow | undefined;
+  readonly #outcome = Promise.withResolvers<DeliveredPieces<T>>();
+  #flow: ResponseFlow | undefined;
   #reason: Error | undefined;
   #status = 0;
   #text = '';
@@ -61,7 +61,7 @@ class ConsumerSink<T> implements AnswerSink {
     this.#outcome.promise.catch(() => undefined);
   }
 
-  get outcome(): Promise<Delivered<T>> {
+  get outcome(): Promise<DeliveredPieces<T>> {
     return this.#outcome.promise;
   }
 
@@ -70,12 +70,12 @@ class ConsumerSink<T> implements AnswerSink {
     this.#flow?.abort(reason);
   }
 
-  onAsked(flow: AnswerFlow): void {
+  onAsked(flow: ResponseFlow): void {
     this.#flow = flow;
     if (this.#reason !== undefined) flow.abort(this.#reason);
   }
 
-  onHeaders({ status }: AnswerHead): void {
+  onHeaders({ status }: ResponseHead): void {
     this.#status = status;
   }
 

@@ -6,7 +6,7 @@ import { Deadline } from '../../../platform/deadline.ts';
 import { retry } from '../../../platform/retry.ts';
 import type { CallOutcome, HealthMetrics } from '../../metrics.ts';
 import { readFailed, readHung, readOk, type Read } from '../../snapshot.ts';
-import { parseJson, statusError, StatusError, titleOf, type Answer, type Call } from './call.ts';
+import { parseJson, statusError, StatusError, titleOf, type CallResponse, type Call } from './call.ts';
 import { EndpointGuards, HangingError, seconds } from './endpoint-guards.ts';
 import { JsonScanner, type JsonVisitor } from './json-scanner.ts';
 import { askForPieces, type PieceConsumer } from './pieces.ts';
@@ -34,7 +34,7 @@ const BACKOFF = { baseMs: 300, maxMs: 10_000, jitter: 'half' } as const;
 const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 
 /** Makes the calls of one run, with bounded concurrency, a time-out for each, and retries with backoff. */
-export class Reader {
+export class EngineReader {
   readonly #options: ReaderOptions;
   readonly #slots: Slots;
   readonly #guards: EndpointGuards;
@@ -51,20 +51,20 @@ export class Reader {
 
   /** The parsed JSON of a response. @throws {StatusError} a status other than 200 */
   async json(call: Call): Promise<unknown> {
-    return (await this.jsonAnswer(call)).body;
+    return (await this.jsonResponse(call)).body;
   }
 
   /** The parsed JSON of a response, and its headers. @throws {StatusError} a status other than 200 */
-  async jsonAnswer(call: Call): Promise<{ body: unknown; headers: Answer['headers'] }> {
+  async jsonResponse(call: Call): Promise<{ body: unknown; headers: CallResponse['headers'] }> {
     return this.#attempts(call, async (signal) => {
-      const answer = await this.#text(call, signal);
-      if (answer.status !== 200) throw statusError(call, answer.status, answer.body);
-      return { body: parseJson(answer.body), headers: answer.headers };
+      const response = await this.#text(call, signal);
+      if (response.status !== 200) throw statusError(call, response.status, response.body);
+      return { body: parseJson(response.body), headers: response.headers };
     });
   }
 
   /** The response, with any status. */
-  async answer(call: Call): Promise<Answer> {
+  async response(call: Call): Promise<CallResponse> {
     return this.#attempts(
       call,
       (signal) => this.#text(call, signal),
@@ -93,9 +93,9 @@ export class Reader {
   /** Streams the body of a response to a consumer. @param consumer creates one for each attempt @returns the consumer's result */
   async pieces<T>(call: Call, consumer: () => PieceConsumer<T>): Promise<T> {
     return this.#attempts(call, async (signal) => {
-      const answer = await askForPieces(call.endpoint, this.#request(call, signal), consumer());
-      if ('value' in answer) return answer.value;
-      throw statusError(call, answer.status, answer.text);
+      const response = await askForPieces(call.endpoint, this.#request(call, signal), consumer());
+      if ('value' in response) return response.value;
+      throw statusError(call, response.status, response.text);
     });
   }
 
@@ -209,7 +209,7 @@ export class Reader {
     };
   }
 
-  async #text(call: Call, signal: AbortSignal): Promise<Answer> {
+  async #text(call: Call, signal: AbortSignal): Promise<CallResponse> {
     const { status, headers, body } = await call.endpoint.request(this.#request(call, signal));
     try {
       let size = 0;
@@ -233,7 +233,7 @@ export class Reader {
         return 'timeout';
       case 'aborted':
         return 'aborted';
-      case 'bad-answer':
+      case 'bad-response':
         return 'bad_answer';
       default:
         return 'unreachable';

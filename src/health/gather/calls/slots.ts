@@ -3,7 +3,7 @@ import type { Clock } from '../../../platform/clock.ts';
 /** A call that takes longer gives its slot to others, so that slow calls delay only calls of their own kind. */
 const SLOW_MS = 1_000;
 
-interface Waiting {
+interface WaitingCall {
   readonly priority: number;
   readonly start: () => void;
 }
@@ -14,7 +14,7 @@ interface Waiting {
  */
 export class Slots {
   readonly #clock: Pick<Clock, 'schedule'>;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: WaitingCall[] = [];
   #free: number;
 
   constructor(count: number, clock: Pick<Clock, 'schedule'>) {

@@ -15,7 +15,7 @@ import { StatusError, type Call } from '../calls/call.ts';
 import type { StatLists } from './cluster-stamps.ts';
 import { HangingError } from '../calls/endpoint-guards.ts';
 import { parseStats } from './node-stats.ts';
-import type { Reader } from '../calls/reader.ts';
+import type { EngineReader } from '../calls/reader.ts';
 
 /** Two attempts end within 10 s. */
 const HEALTH_TIMEOUT_MS = 4_000;
@@ -41,25 +41,25 @@ const STAT_PATHS: Readonly<Record<keyof StatLists, string>> = {
 
 /** The calls about the whole cluster. */
 export class ClusterCalls {
-  readonly #reader: Reader;
+  readonly #reader: EngineReader;
   readonly #engine: Engine;
   /** Path of the cluster's root node in ZooKeeper; set by `info`. */
   #root = '';
 
-  constructor(reader: Reader, engine: Engine) {
+  constructor(reader: EngineReader, engine: Engine) {
     this.#reader = reader;
     this.#engine = engine;
   }
 
   /** The cluster's name, which all other calls need, and the engine's version if it is reported. */
   async info(): Promise<{ name: string; version: string | undefined }> {
-    const answer = await this.#reader.jsonAnswer(this.call('cluster_info', '/cluster/info'));
-    const name = objectOf(answer.body).clusterName;
+    const response = await this.#reader.jsonResponse(this.call('cluster_info', '/cluster/info'));
+    const name = objectOf(response.body).clusterName;
     if (typeof name !== 'string' || name === '')
       throw new Error('the response to `GET /cluster/info` has no `clusterName`');
     this.#root = `/${name}`;
     // `1.5.1-020ff0d0…`: version and commit.
-    const header = answer.headers['pinot-controller-version'];
+    const header = response.headers['pinot-controller-version'];
     return { name, version: typeof header === 'string' ? header.split('-')[0] : undefined };
   }
 
@@ -171,16 +171,16 @@ export class ClusterCalls {
     const host = urlHost(instance.host);
     const url = `${scheme}://${host}:${port}/health`;
     try {
-      const answer = await this.#reader.answer({
+      const response = await this.#reader.response({
         name: `${instance.type}_health`,
         endpoint: this.#engine.endpoint(`${scheme}://${host}:${port}`),
         path: '/health',
         timeoutMs: HEALTH_TIMEOUT_MS,
         usesSlot: false,
       });
-      const body = answer.body.trim().slice(0, 100);
-      const healthy = answer.status === 200 && body === 'OK';
-      return { healthy, unreachable: false, detail: healthy ? 'OK' : `${answer.status} ${body}`.trim(), url };
+      const body = response.body.trim().slice(0, 100);
+      const healthy = response.status === 200 && body === 'OK';
+      return { healthy, unreachable: false, detail: healthy ? 'OK' : `${response.status} ${body}`.trim(), url };
     } catch (error) {
       const skipped = error instanceof HangingError && !error.called;
       const hangs = (error instanceof HangingError && error.called) || isConnectTimeout(error);

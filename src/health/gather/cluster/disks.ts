@@ -2,13 +2,13 @@ import { readFailed, readOk, type DiskUsage, type Instance, type InstanceHealth,
 import { StatusError } from '../calls/call.ts';
 import type { ClusterCalls } from './cluster.ts';
 import { objectOf } from '../configs.ts';
-import type { Reader } from '../calls/reader.ts';
+import type { EngineReader } from '../calls/reader.ts';
 import { FairQueue } from '../../../platform/fair-queue.ts';
 
 const CALLS_AT_ONCE = 32;
 
 export interface DiskOptions {
-  readonly reader: Reader;
+  readonly reader: EngineReader;
   readonly calls: ClusterCalls;
   readonly scheme: 'http' | 'https';
 }

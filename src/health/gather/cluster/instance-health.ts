@@ -46,8 +46,8 @@ export class InstanceHealthReader {
     }
     this.#listed.resolve();
     for (const [id, call] of this.#calls) {
-      const answer = await call;
-      if (answer !== undefined) health.set(id, answer);
+      const response = await call;
+      if (response !== undefined) health.set(id, response);
       progress(1);
     }
     return health;

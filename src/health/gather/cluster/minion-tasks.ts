@@ -2,7 +2,7 @@ import type { MinionTasks } from '../../snapshot.ts';
 import { StatusError } from '../calls/call.ts';
 import type { ClusterCalls } from './cluster.ts';
 import { objectOf } from '../configs.ts';
-import type { Reader } from '../calls/reader.ts';
+import type { EngineReader } from '../calls/reader.ts';
 
 /** Types of tasks that are read. Pinot has fewer than ten; plugins can add others. */
 const MAX_TYPES = 50;
@@ -13,7 +13,7 @@ const RUNNING = ['waiting', 'running'] as const;
 const JSON_ONLY = { accept: 'application/json' };
 
 /** Reads the latest tasks of each type, one type after the other: the controller reads each of its tasks from ZooKeeper. */
-export async function readMinionTasks(reader: Reader, calls: ClusterCalls): Promise<MinionTasks[]> {
+export async function readMinionTasks(reader: EngineReader, calls: ClusterCalls): Promise<MinionTasks[]> {
   const types = await calls.taskTypes();
   const result: MinionTasks[] = [];
   for (const type of types.slice(0, MAX_TYPES)) {

@@ -10,13 +10,13 @@ import {
   type ConsumptionMemory,
 } from './consumption.ts';
 import { FAN_OUT_TIMEOUT_MS } from './fan-outs.ts';
-import type { Reader } from '../calls/reader.ts';
+import type { EngineReader } from '../calls/reader.ts';
 
 /** Between queries and the other calls that the controller forwards; see `PRIORITY` of those. */
 const PRIORITY = 3;
 
 export interface ConsumingCallsOptions {
-  readonly reader: Reader;
+  readonly reader: EngineReader;
   readonly calls: ClusterCalls;
   readonly memory: ConsumptionMemory;
   /** Milliseconds before possibly transient states are read again. */

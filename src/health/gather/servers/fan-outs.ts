@@ -11,7 +11,7 @@ import { tokenText } from '../../../platform/json/valid-json.ts';
 import { partitionOf, sampleOf } from '../placement/layout.ts';
 import { IndexVisitor } from './index-visitor.ts';
 import { StatusError, type Call } from '../calls/call.ts';
-import type { Reader } from '../calls/reader.ts';
+import type { EngineReader } from '../calls/reader.ts';
 
 /** For calls that the controller forwards to the servers of the table. */
 export const FAN_OUT_TIMEOUT_MS = 40_000;
@@ -28,7 +28,7 @@ const TABLE_NOT_FOUND = 190;
 
 /** The calls about one table that the controller forwards to its servers. */
 export class TableCalls {
-  readonly #reader: Reader;
+  readonly #reader: EngineReader;
   readonly #engine: Engine;
   readonly #calls: ClusterCalls;
   /** Whether this engine version has the reload endpoint; for old versions determined by the first call, for which the others wait. */
@@ -36,7 +36,7 @@ export class TableCalls {
   readonly #isNew: boolean;
 
   /** @param isNew whether the engine version has the reload endpoint and can return only the summary of a rebalance dry run: 1.0 and later */
-  constructor(reader: Reader, engine: Engine, calls: ClusterCalls, isNew: boolean) {
+  constructor(reader: EngineReader, engine: Engine, calls: ClusterCalls, isNew: boolean) {
     this.#isNew = isNew;
     this.#reader = reader;
     this.#engine = engine;
@@ -138,11 +138,11 @@ export class TableCalls {
   async #countKeys(table: TableEntry, assignment: Assignment): Promise<PrimaryKeys> {
     const limit = Math.min(MAX_GROUPS, Math.max(1, assignment.segments));
     const sql = `SELECT $segmentName, COUNT(*) FROM ${quoted(table.rawName)} GROUP BY $segmentName LIMIT ${limit}`;
-    const answer = await this.#query(table.rawName, sql);
-    const fault = exceptionIn(answer);
+    const response = await this.#query(table.rawName, sql);
+    const fault = exceptionIn(response);
     if (fault !== undefined) throw new Error(`the query for primary-key counts failed: ${fault}`);
     const byPartition = new Map<number, number>();
-    const { rows } = objectOf(answer.resultTable);
+    const { rows } = objectOf(response.resultTable);
     for (const row of Array.isArray(rows) ? (rows as unknown[][]) : []) {
       const partition = partitionOf(String(row[0]));
       if (partition !== undefined) byPartition.set(partition, (byPartition.get(partition) ?? 0) + Number(row[1]));
@@ -170,9 +170,9 @@ export class TableCalls {
   /** Runs the specification's query on the table. */
   async queryHealth(rawName: string): Promise<QueryOutcome> {
     try {
-      const answer = await this.#query(rawName, `SELECT $docId FROM ${quoted(rawName)} LIMIT 1`);
-      const fault = exceptionIn(answer);
-      return fault === undefined ? { ok: true, detail: 'OK', lacks: lackOf(answer) } : { ok: false, detail: fault };
+      const response = await this.#query(rawName, `SELECT $docId FROM ${quoted(rawName)} LIMIT 1`);
+      const fault = exceptionIn(response);
+      return fault === undefined ? { ok: true, detail: 'OK', lacks: lackOf(response) } : { ok: false, detail: fault };
     } catch (error) {
       const hung = error instanceof HangingError;
       // A missing broker and a time-out are failed queries, too. A query that was not run has no result.
@@ -187,7 +187,7 @@ export class TableCalls {
 
   async #query(rawName: string, sql: string): Promise<Readonly<Record<string, unknown>>> {
     const endpoint = await this.#engine.brokerFor([tableNameOf(rawName)], this.#reader.signal);
-    const answer = await this.#reader.answer({
+    const response = await this.#reader.response({
       name: 'query',
       endpoint,
       path: '/query/sql',
@@ -198,10 +198,10 @@ export class TableCalls {
       retryHanging: false,
       priority: PRIORITY.query,
     });
-    const body = objectOf(parseOrException(answer.body));
+    const body = objectOf(parseOrException(response.body));
     // Newer engine versions can report a failed query with an error status; the exceptions in the body are more precise.
-    if (answer.status !== 200 && body.exceptions === undefined) {
-      return { exceptions: [{ errorCode: answer.status, message: answer.body.slice(0, 200) }] };
+    if (response.status !== 200 && body.exceptions === undefined) {
+      return { exceptions: [{ errorCode: response.status, message: response.body.slice(0, 200) }] };
     }
     return body;
   }
@@ -216,8 +216,8 @@ function parseOrException(text: string): unknown {
 }
 
 /** The first exception in the response to a query; undefined if it has none. */
-function exceptionIn(answer: Readonly<Record<string, unknown>>): string | undefined {
-  const { exceptions } = answer;
+function exceptionIn(response: Readonly<Record<string, unknown>>): string | undefined {
+  const { exceptions } = response;
   if (!Array.isArray(exceptions)) return 'the response has no `exceptions`';
   if (exceptions.length === 0) return undefined;
   const { errorCode, message } = objectOf(exceptions[0]);
@@ -227,10 +227,10 @@ function exceptionIn(answer: Readonly<Record<string, unknown>>): string | undefi
 }
 
 /** See `QueryOutcome.lacks`. A broker may exclude all segments because they are empty, which is no lack. */
-function lackOf(answer: Readonly<Record<string, unknown>>): QueryOutcome['lacks'] {
-  if (Number(answer.numSegmentsPrunedByBroker ?? 0) > 0) return undefined;
-  if (answer.numServersQueried === 0) return 'servers';
-  return answer.resultTable === undefined || answer.resultTable === null ? 'result' : undefined;
+function lackOf(response: Readonly<Record<string, unknown>>): QueryOutcome['lacks'] {
+  if (Number(response.numSegmentsPrunedByBroker ?? 0) > 0) return undefined;
+  if (response.numServersQueried === 0) return 'servers';
+  return response.resultTable === undefined || response.resultTable === null ? 'result' : undefined;
 }
 
 /** A quoted SQL identifier: names may be reserved words or contain dots. */

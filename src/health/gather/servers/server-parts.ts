@@ -2,7 +2,7 @@ import { NOT_READ, readOk, type Assignment, type FailedRead, type Read } from '.
 import type { SchemaEntry, TableEntry } from '../configs.ts';
 import type { ConsumingCalls } from './consuming-calls.ts';
 import type { TableCalls } from './fan-outs.ts';
-import type { Reader } from '../calls/reader.ts';
+import type { EngineReader } from '../calls/reader.ts';
 import { FairQueue } from '../../../platform/fair-queue.ts';
 import type { TableState } from '../tables/table-documents.ts';
 
@@ -14,7 +14,7 @@ export type ServerPart = (typeof SERVER_PARTS)[number];
 const CALLS_AT_ONCE = 4;
 
 export interface ServerPartsOptions {
-  readonly reader: Reader;
+  readonly reader: EngineReader;
   readonly calls: TableCalls;
   readonly consuming: ConsumingCalls;
   readonly schemas: Promise<Read<ReadonlyMap<string, SchemaEntry>>>;
@@ -23,7 +23,7 @@ export interface ServerPartsOptions {
 }
 
 /** Reads the parts of tables that are requested from servers. */
-export class ServerParts {
+export class ServerReadings {
   readonly #options: ServerPartsOptions;
   readonly #queues = new Map(SERVER_PARTS.map((part) => [part, FairQueue.ofJobs(part, CALLS_AT_ONCE)]));
 

@@ -3,7 +3,7 @@ import { rounded } from '../../numbers.ts';
 import { tokenIs, tokenNumber, type JsonVisitor } from '../calls/json-scanner.ts';
 import { sampleOf, type Layout } from '../placement/layout.ts';
 import type { Call } from '../calls/call.ts';
-import type { Reader } from '../calls/reader.ts';
+import type { EngineReader } from '../calls/reader.ts';
 
 const SEGMENTS = Buffer.from('segments');
 const DISK_SIZE = Buffer.from('diskSizeInBytes');
@@ -21,7 +21,7 @@ export interface SizeLimits {
  * table's total size gives the ratio between disk and packed size.
  */
 export async function readSizes(
-  reader: Reader,
+  reader: EngineReader,
   call: (verbose: boolean) => Call,
   table: { layout: Layout; segments: SegmentSummary },
   limits: SizeLimits,

@@ -22,7 +22,7 @@ import type { Layout } from '../placement/layout.ts';
 import { StatusError, type Call } from '../calls/call.ts';
 import { Layouts } from '../placement/layouts.ts';
 import { OrphanNames } from '../placement/orphans.ts';
-import type { Reader } from '../calls/reader.ts';
+import type { EngineReader } from '../calls/reader.ts';
 import { SegmentMetadataVisitor, type MetadataShape } from './segment-metadata.ts';
 import { readSizes } from './sizes.ts';
 import {
@@ -92,7 +92,7 @@ export function snapshotOf(state: TableState): TableSnapshot {
 }
 
 export interface TableDocumentsOptions {
-  readonly reader: Reader;
+  readonly reader: EngineReader;
   readonly calls: ClusterCalls;
   readonly request: GatherRequest;
   /** Whether to try the shorter format of segment metadata (engine 1.0 and later). After the first 404 it is not tried again. */
@@ -102,7 +102,7 @@ export interface TableDocumentsOptions {
 /** Reads the documents of a table: ideal state, external view, and the metadata and sizes of its segments. */
 export class TableDocuments {
   readonly #options: TableDocumentsOptions;
-  readonly #reader: Reader;
+  readonly #reader: EngineReader;
   readonly #layouts = new Layouts<TableState>();
   #hasTerseMetadata: boolean;
 

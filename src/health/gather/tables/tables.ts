@@ -11,8 +11,8 @@ import type { ConsumptionMemory } from '../servers/consumption.ts';
 import { TableCalls } from '../servers/fan-outs.ts';
 import type { GrowingSnapshot } from '../growing-snapshot.ts';
 import type { KeptReadings, RunStamps } from './kept-readings.ts';
-import type { Reader } from '../calls/reader.ts';
-import { SERVER_PARTS, ServerParts, type ServerPart, type ServerPartsOptions } from '../servers/server-parts.ts';
+import type { EngineReader } from '../calls/reader.ts';
+import { SERVER_PARTS, ServerReadings, type ServerPart, type ServerPartsOptions } from '../servers/server-parts.ts';
 import { FairQueue } from '../../../platform/fair-queue.ts';
 import { Stall } from './stall.ts';
 import { newState, snapshotOf, TableDocuments, type TableState } from './table-documents.ts';
@@ -23,7 +23,7 @@ const AT_ONCE = { idealState: 6, externalView: 6, enabled: 6, segmentMetadata: 6
 const STALL_MS = 3_000;
 
 export interface TablesGathererOptions extends Omit<ServerPartsOptions, 'calls' | 'consuming'> {
-  readonly reader: Reader;
+  readonly reader: EngineReader;
   readonly calls: ClusterCalls;
   readonly engine: Engine;
   readonly clock: Pick<Clock, 'monotonic' | 'schedule'>;
@@ -57,11 +57,11 @@ interface TableReads {
  */
 export class TablesGatherer {
   readonly #options: TablesGathererOptions;
-  readonly #reader: Reader;
+  readonly #reader: EngineReader;
   readonly #documents: TableDocuments;
   readonly #tableCalls: TableCalls;
   readonly #stall: Stall;
-  readonly #serverParts: ServerParts;
+  readonly #serverParts: ServerReadings;
   readonly #queues = {
     idealState: FairQueue.ofJobs('idealState', AT_ONCE.idealState),
     externalView: FairQueue.ofJobs('externalView', AT_ONCE.externalView),
@@ -79,7 +79,7 @@ export class TablesGatherer {
     this.#reader = reader;
     this.#documents = new TableDocuments({ reader, calls, request, terseMetadata: isNew });
     this.#tableCalls = new TableCalls(reader, engine, calls, isNew);
-    this.#serverParts = new ServerParts({
+    this.#serverParts = new ServerReadings({
       ...options,
       calls: this.#tableCalls,
       consuming: new ConsumingCalls(options),
@@ -269,10 +269,10 @@ export class TablesGatherer {
         await Promise.all(parts.map(({ enabled }) => enabled));
         if (!parts.some(({ state }) => state.enabled)) return;
         const query = async (): Promise<void> => {
-          const answer = await this.#queues.queries.run(() =>
+          const response = await this.#queues.queries.run(() =>
             this.#reader.read<QueryOutcome>(() => this.#tableCalls.queryHealth(name)),
           );
-          queries.set(name, answer);
+          queries.set(name, response);
         };
         await this.#twice(query, () => shouldRepeat(queries.get(name) ?? NOT_READ));
       });

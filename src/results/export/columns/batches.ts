@@ -21,7 +21,7 @@ const BATCH_BYTES = 1024 * 1024;
  * Reads rows into columns, in batches of about 1 MB of rows. Values are read from their bytes: few become JavaScript objects on the way.
  * @param columns have the values of one batch after the other
  * @param rows pieces of complete rows, each a JSON array with the comma after it
- * @throws {QueryError} bad-answer for a value that is not of the type of its column
+ * @throws {QueryError} bad-response for a value that is not of the type of its column
  */
 export async function* columnBatches(
   columns: readonly Column[],
@@ -111,6 +111,6 @@ class RowReader {
   }
 
   #wrong(what: string, cause?: unknown): QueryError {
-    return new QueryError('bad-answer', `row ${this.#first + this.rows} of the result ${what}`, { cause });
+    return new QueryError('bad-response', `row ${this.#first + this.rows} of the result ${what}`, { cause });
   }
 }

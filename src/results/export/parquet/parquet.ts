@@ -21,7 +21,7 @@ const LENGTH_BYTES = 4;
  * Rows as a Parquet file: row groups of bounded size, whose columns have a page for each batch of rows, compressed with zstd. A type without an exact
  * equivalent is text, as the engine writes it. The metadata at the end of the file shows that it is complete.
  * @param rows pieces of complete rows, each a JSON array with the comma after it
- * @throws {QueryError} bad-answer for a value that is not of the type of its column
+ * @throws {QueryError} bad-response for a value that is not of the type of its column
  */
 export async function* parquetStream(
   { columnNames, columnDataTypes }: Columns,

@@ -12,7 +12,7 @@ const STREAM_BYTES = 256 * 1024;
 /** Reads up to this size, the checksum blocks of a small page, include the rows after them. */
 const SMALL_BYTES = 2 * CHECKSUM_BLOCK_BYTES;
 
-export interface FileWriterParts {
+export interface FileWriterDependencies {
   /** Renames the file and writes the record. */
   readonly publish: (record: ResultRecord) => Promise<ResultReader>;
   /** Called when the result is complete or its files are removed. */
@@ -23,7 +23,7 @@ export interface FileWriterParts {
 export class FileWriter implements ResultWriter {
   readonly #descriptor: number;
   readonly #part: string;
-  readonly #parts: FileWriterParts;
+  readonly #parts: FileWriterDependencies;
   #position = 0;
   #open = true;
   /** The pending write. Only one, so that scanning continues during a write while a slow disk still slows down the engine. */
@@ -32,7 +32,7 @@ export class FileWriter implements ResultWriter {
   /**
    * @param part path of the file, open for writing and reading
    */
-  constructor(descriptor: number, part: string, parts: FileWriterParts) {
+  constructor(descriptor: number, part: string, parts: FileWriterDependencies) {
     this.#descriptor = descriptor;
     this.#part = part;
     this.#parts = parts;
@@ -93,7 +93,7 @@ export class FileWriter implements ResultWriter {
 }
 
 /** What the readers of a store share. */
-export interface FileReaderParts {
+export interface FileReaderDependencies {
   readonly pool: BufferPool;
   /** Limits the reads at once; the results take turns. A read takes its buffer when it begins, so that waiting reads take no memory. */
   readonly reads: Pick<FairQueue, 'run'>;
@@ -104,14 +104,14 @@ export interface FileReaderParts {
 export class FileReader implements ResultReader {
   readonly record: ResultRecord;
   readonly #file: OpenFile;
-  readonly #parts: FileReaderParts;
+  readonly #parts: FileReaderDependencies;
   readonly #buffers: Buffer[] = [];
   readonly #blocks: Block[] = [];
   #open = true;
   #reading = 0;
   #idle: (() => void) | undefined;
 
-  constructor(file: OpenFile, parts: FileReaderParts) {
+  constructor(file: OpenFile, parts: FileReaderDependencies) {
     this.record = file.cached.record;
     this.#file = file;
     this.#parts = parts;

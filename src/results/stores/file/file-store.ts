@@ -20,12 +20,12 @@ import { BufferPool } from './buffer-pool.ts';
 import { asStoreError, hasCode, openFile, syncFolder, unusableFolder, writeDurably } from './file-io.ts';
 import { DiskSpace } from './disk-space.ts';
 import { FileNotes } from './file-notes.ts';
-import { FileReader, type FileReaderParts, FileWriter } from './file-result.ts';
+import { FileReader, type FileReaderDependencies, FileWriter } from './file-result.ts';
 import { FileLeftovers, RECORD, ROWS } from './file-leftovers.ts';
 import { OpenFiles } from './open-files.ts';
 import type { StoredCoding } from '../../rows/frames.ts';
 import { indexBytes, storedRowBytes } from '../../rows/row-index.ts';
-import { type CachedResult, createResultCache } from '../result-cache.ts';
+import { type CachedResult, createRecordCache } from '../result-cache.ts';
 
 /** More than the threads of Node.js for files (4), so that these always have work. */
 const READS_AT_ONCE = 16;
@@ -52,9 +52,9 @@ export class FileStore implements ResultStore {
   readonly compression?: StoredCoding;
   readonly #options: FileStoreOptions;
   /** Recently read records and indexes; their files stay open. */
-  readonly #cache = createResultCache();
+  readonly #cache = createRecordCache();
   readonly #files: OpenFiles;
-  readonly #parts: FileReaderParts;
+  readonly #parts: FileReaderDependencies;
   readonly #leftovers: FileLeftovers;
   readonly #space: DiskSpace;
   /** Results whose record is being replaced or removed. */

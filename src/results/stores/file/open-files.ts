@@ -14,7 +14,7 @@ export interface OpenFile {
   readonly ahead: ReadAhead;
 }
 
-interface Entry extends OpenFile {
+interface OpenEntry extends OpenFile {
   users: number;
   /** When the file was last seen to exist, by the monotonic clock. */
   seenAt: number;
@@ -28,9 +28,9 @@ const RECHECK_MS = 100;
 
 /** Keeps recently read files open: opening and closing a file costs as much as reading a page. */
 export class OpenFiles {
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, OpenEntry>();
   /** The entries without a user. */
-  readonly #idle = new LruCache<string, Entry>({
+  readonly #idle = new LruCache<string, OpenEntry>({
     maxWeight: MAX_IDLE,
     onEvict: (entry) => this.forget(entry.cached.record.requestId),
   });
@@ -62,7 +62,7 @@ export class OpenFiles {
   add(descriptor: number, cached: CachedResult): OpenFile {
     const { requestId } = cached.record;
     this.forget(requestId);
-    const entry: Entry = {
+    const entry: OpenEntry = {
       descriptor,
       cached,
       ahead: new ReadAhead(this.#pool),
@@ -75,7 +75,7 @@ export class OpenFiles {
   }
 
   async release(file: OpenFile): Promise<void> {
-    const entry = file as Entry;
+    const entry = file as OpenEntry;
     if (--entry.users > 0) return;
     if (entry.forgotten) await closeFile(entry.descriptor);
     else this.#idle.set(entry.cached.record.requestId, entry);

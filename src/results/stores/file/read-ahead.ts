@@ -22,7 +22,7 @@ interface Range {
   readonly from: number;
   readonly to: number;
 }
-type Read = (buffer: Buffer, from: number, to: number) => Promise<Buffer>;
+type ReadFile = (buffer: Buffer, from: number, to: number) => Promise<Buffer>;
 
 /** The read-ahead block of one file. */
 export class ReadAhead {
@@ -45,7 +45,7 @@ export class ReadAhead {
    * @param end size of the file's rows in bytes
    * @param read reads a range into the beginning of a buffer
    */
-  async load(range: Range, end: number, read: Read): Promise<Block> {
+  async load(range: Range, end: number, read: ReadFile): Promise<Block> {
     const upTo = this.#upTo(range, end);
     const buffer = this.#pool.take(upTo - range.from);
     return this.#put(range.from, buffer, await read(buffer, range.from, upTo));

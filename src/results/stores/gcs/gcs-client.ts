@@ -239,9 +239,9 @@ async function undefinedIfAbsent<T>(work: Promise<T>): Promise<T | undefined> {
   }
 }
 
-async function mapStoreErrors<T>(answer: Promise<T>): Promise<T> {
+async function mapStoreErrors<T>(call: Promise<T>): Promise<T> {
   try {
-    return await answer;
+    return await call;
   } catch (error) {
     throw error instanceof QueryError ? error : unavailable(error);
   }

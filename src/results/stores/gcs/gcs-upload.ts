@@ -18,7 +18,7 @@ const ABORT_TIMEOUT_MS = 5_000;
 const RESUME = 308;
 const COMPLETE = Number.POSITIVE_INFINITY;
 
-export interface GcsUploadParts {
+export interface GcsUploadDependencies {
   /** One attempt to open the upload, with its own timeout. @returns the session URL; further requests need no other credential */
   readonly start: () => Promise<string>;
   readonly dispatcher: Dispatcher;
@@ -31,7 +31,7 @@ export interface GcsUploadParts {
  * the whole upload: docs/adr/0006-results-are-bytes.md.
  */
 export class GcsUpload implements ObjectUpload {
-  readonly #parts: GcsUploadParts;
+  readonly #parts: GcsUploadDependencies;
   readonly #buffer = new PartBuffer(PART_BYTES);
   /** The server compares it at the end of the upload. */
   readonly #checksum = new Crc32c();
@@ -41,7 +41,7 @@ export class GcsUpload implements ObjectUpload {
   #offset = 0;
   #sending: Promise<void> = Promise.resolve();
 
-  constructor(parts: GcsUploadParts) {
+  constructor(parts: GcsUploadDependencies) {
     this.#parts = parts;
   }
 
@@ -138,11 +138,11 @@ export class GcsUpload implements ObjectUpload {
       signal: this.#parts.signal,
     });
     withErrorListener(body);
-    const answer = statusCode === 403 ? await bodyStart(body) : '';
+    const response = statusCode === 403 ? await bodyStart(body) : '';
     await body.dump();
     if (statusCode === 200 || statusCode === 201) return COMPLETE;
     if (statusCode === RESUME) return Number(/-(\d+)$/.exec(String(headers['range'] ?? ''))?.[1] ?? -1) + 1;
-    throw new UploadError(`status ${statusCode} for bytes ${range}`, isTransientResponse(statusCode, answer));
+    throw new UploadError(`status ${statusCode} for bytes ${range}`, isTransientResponse(statusCode, response));
   }
 }
 

@@ -17,7 +17,7 @@ const RECORD_OVERHEAD_BYTES = 4096;
 
 interface Stored {
   readonly record: ResultRecord;
-  readonly rows: Blocks;
+  readonly rows: MemoryBlocks;
   readonly index: RowIndex;
   readonly bytes: number;
 }
@@ -103,7 +103,7 @@ class MemoryWriter implements ResultWriter {
   readonly #take: (bytes: number) => void;
   readonly #give: (bytes: number) => void;
   readonly #publish: (stored: Stored) => void;
-  readonly #rows = new Blocks();
+  readonly #rows = new MemoryBlocks();
   #index: RowIndex | undefined;
   #taken = 0;
 
@@ -179,7 +179,7 @@ class MemoryReader implements ResultReader {
 }
 
 /** Bytes in blocks of equal size, except the last. */
-class Blocks {
+class MemoryBlocks {
   readonly #blocks: Uint8Array[] = [];
   #last = new Uint8Array(0);
   #lastLength = 0;

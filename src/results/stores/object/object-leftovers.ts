@@ -20,7 +20,7 @@ export interface LeftoversOptions {
 }
 
 /** A kind of leftover: how to find and remove it, and the permissions needed. */
-interface Kind<T> {
+interface LeftoverKind<T> {
   readonly name: string;
   readonly rights: string;
   readonly find: (start: string, signal: AbortSignal) => AsyncIterable<T>;
@@ -34,8 +34,8 @@ interface Kind<T> {
  */
 export class Leftovers {
   readonly #options: LeftoversOptions;
-  readonly #objects: Kind<StoredPair>;
-  readonly #uploads: Kind<UnfinishedUpload>;
+  readonly #objects: LeftoverKind<StoredPair>;
+  readonly #uploads: LeftoverKind<UnfinishedUpload>;
   /** Last reported problem per kind, so that a missing permission is not reported at every run. */
   readonly #reported = new Map<string, string>();
 
@@ -67,7 +67,7 @@ export class Leftovers {
     await this.#removeKind(this.#objects, start, signal);
   }
 
-  async #removeKind<T>(kind: Kind<T>, start: string, signal: AbortSignal): Promise<void> {
+  async #removeKind<T>(kind: LeftoverKind<T>, start: string, signal: AbortSignal): Promise<void> {
     try {
       const whole = await removeAll(kind, start, signal);
       if (whole) this.#reported.delete(kind.name);
@@ -108,7 +108,7 @@ export class Leftovers {
  * @returns false if the limit was reached
  * @throws the error of a failed removal after trying the others; immediately if a whole batch failed, because the next ones would fail too
  */
-async function removeAll<T>(kind: Kind<T>, start: string, signal: AbortSignal): Promise<boolean> {
+async function removeAll<T>(kind: LeftoverKind<T>, start: string, signal: AbortSignal): Promise<boolean> {
   let failure: PromiseRejectedResult | undefined;
   let removed = 0;
   const removeBatch = async (batch: readonly T[]): Promise<void> => {

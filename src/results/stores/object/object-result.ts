@@ -16,7 +16,7 @@ export function objectBytes(record: ResultRecord): number {
   return storedRowBytes(record) + indexBytes(record);
 }
 
-export interface ObjectWriterParts {
+export interface ObjectWriterDependencies {
   readonly client: ObjectClient;
   readonly upload: ObjectUpload;
   readonly requestId: string;
@@ -27,12 +27,12 @@ export interface ObjectWriterParts {
 }
 
 export class ObjectWriter implements ResultWriter {
-  readonly #parts: ObjectWriterParts;
+  readonly #parts: ObjectWriterDependencies;
   /** Keys of objects that may exist: a failed call may still have had an effect. */
   readonly #written: string[] = [];
   #complete = false;
 
-  constructor(parts: ObjectWriterParts) {
+  constructor(parts: ObjectWriterDependencies) {
     this.#parts = parts;
   }
 

@@ -22,7 +22,7 @@ import { pairsOf, RECORD, ROWS, type StoredPair } from './object-pairs.ts';
 import { bucketReads, objectBytes, ObjectReader, ObjectWriter } from './object-result.ts';
 import { checkRights } from './rights-check.ts';
 import { unusableBucket } from './unusable-bucket.ts';
-import { bytesOf, type CachedResult, createResultCache } from '../result-cache.ts';
+import { bytesOf, type CachedResult, createRecordCache } from '../result-cache.ts';
 
 const LISTING_CONCURRENCY = 8;
 /** How long a cached record is used without a check: another gateway may have deleted the result. */
@@ -45,7 +45,7 @@ export class ObjectResultStore implements ResultStore {
   /** `holderTag` of this gateway: its own leftovers are removed at start. */
   readonly #tag: string;
   readonly #client: ObjectClient;
-  readonly #cache = createResultCache();
+  readonly #cache = createRecordCache();
   readonly #reads: FairQueue;
   /** When the bucket last confirmed that the result exists. */
   readonly #seen = new WeakMap<CachedResult, number>();

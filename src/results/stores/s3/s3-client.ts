@@ -115,8 +115,8 @@ export class S3ObjectClient implements ObjectClient {
 
   async size(key: string, signal: AbortSignal): Promise<number | undefined> {
     const command = new HeadObjectCommand(this.#object(key));
-    const answer = await mapStoreErrors(undefinedIfAbsent(() => this.#s3.send(command, { abortSignal: signal })));
-    return answer === undefined ? undefined : (answer.ContentLength ?? 0);
+    const response = await mapStoreErrors(undefinedIfAbsent(() => this.#s3.send(command, { abortSignal: signal })));
+    return response === undefined ? undefined : (response.ContentLength ?? 0);
   }
 
   async range(
@@ -126,8 +126,8 @@ export class S3ObjectClient implements ObjectClient {
     signal: AbortSignal,
   ): Promise<AsyncIterable<Uint8Array> | undefined> {
     const command = new GetObjectCommand({ ...this.#object(key), Range: `bytes=${from}-${to - 1}` });
-    const answer = await mapStoreErrors(undefinedIfAbsent(() => this.#s3.send(command, { abortSignal: signal })));
-    return answer?.Body === undefined ? undefined : readAll(withErrorListener(answer.Body as Readable));
+    const response = await mapStoreErrors(undefinedIfAbsent(() => this.#s3.send(command, { abortSignal: signal })));
+    return response?.Body === undefined ? undefined : readAll(withErrorListener(response.Body as Readable));
   }
 
   async *list(start: string, signal: AbortSignal): AsyncIterable<StoredObject> {
@@ -305,9 +305,9 @@ async function undefinedIfAbsent<T>(ask: () => Promise<T>): Promise<T | undefine
   }
 }
 
-async function mapStoreErrors<T>(answer: Promise<T>): Promise<T> {
+async function mapStoreErrors<T>(call: Promise<T>): Promise<T> {
   try {
-    return await answer;
+    return await call;
   } catch (error) {
     throw unavailable(error);
   }

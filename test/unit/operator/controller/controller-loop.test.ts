@@ -5,7 +5,7 @@ import { Controller } from '../../../../src/operator/controller/controller-loop.
 import { fencedStore } from '../../../../src/operator/leader/fenced-store.ts';
 import { READY } from '../../../../src/operator/controller/outcome.ts';
 import type { Plan, StatusOf } from '../../../../src/operator/controller/plan.ts';
-import type { Subject } from '../../../../src/operator/controller/reconciler.ts';
+import type { ReconciledObject } from '../../../../src/operator/controller/reconciler.ts';
 import { StoreError } from '../../../../src/store/resource-store.ts';
 import { role, secret, withMeta } from '../../../builders/resources.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
@@ -22,7 +22,7 @@ let registry: Registry;
 let plan: () => RolePlan;
 let reconciled: number;
 let log: Logger;
-let controller: Controller<'Role', Subject<'Role'>>;
+let controller: Controller<'Role', ReconciledObject<'Role'>>;
 
 function start(...objects: ConstructorParameters<typeof FakeStore>): void {
   store = new FakeStore(...objects);

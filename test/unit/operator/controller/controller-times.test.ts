@@ -4,7 +4,7 @@ import { Controller } from '../../../../src/operator/controller/controller-loop.
 import { NotLeaderError } from '../../../../src/operator/leader/fenced-store.ts';
 import { READY } from '../../../../src/operator/controller/outcome.ts';
 import type { Plan, StatusOf } from '../../../../src/operator/controller/plan.ts';
-import type { Subject } from '../../../../src/operator/controller/reconciler.ts';
+import type { ReconciledObject } from '../../../../src/operator/controller/reconciler.ts';
 import { StoreError } from '../../../../src/store/resource-store.ts';
 import { role, secret } from '../../../builders/resources.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
@@ -21,7 +21,7 @@ let plan: RolePlan;
 let reconciled: string[];
 let lines: Record<string, unknown>[];
 let observing: () => Promise<void>;
-let controller: Controller<'Role', Subject<'Role'>>;
+let controller: Controller<'Role', ReconciledObject<'Role'>>;
 
 beforeEach(() => {
   [clock, recorder, registry, plan, reconciled] = [new FakeClock(), new FakeRecorder(), new Registry(), ready, []];

@@ -20,9 +20,9 @@ export const OK = 'HTTP/1.1 200 OK\r\n';
 export const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
 export const length = (bytes: number | string): string => `${OK}Content-Length: ${bytes}\r\n\r\n`;
 export const whole = (body: string, status = 200): Outcome => ({ status, body });
-export const BAD: Outcome = { error: 'bad-answer' };
+export const BAD: Outcome = { error: 'bad-response' };
 export const GONE: Outcome = { error: 'unreachable' };
-export const broken = (upTo: string, error = 'bad-answer'): Outcome => ({ status: 200, upTo, error });
+export const broken = (upTo: string, error = 'bad-response'): Outcome => ({ status: 200, upTo, error });
 export const slow = (): Partial<EngineRequest> => ({ headersTimeoutMs: 150 });
 
 export const drip: Play = async (socket) => {

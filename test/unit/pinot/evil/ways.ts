@@ -1,5 +1,5 @@
 import { requestPieces } from '../../../../src/pinot/pieces.ts';
-import type { AnswerSink, EngineEndpoint, EngineError, EngineRequest } from '../../../../src/pinot/types.ts';
+import type { ResponseSink, EngineEndpoint, EngineError, EngineRequest } from '../../../../src/pinot/types.ts';
 
 /** What a caller gets of a response. */
 export interface Seen {
@@ -42,7 +42,7 @@ async function delivered(endpoint: EngineEndpoint, request: EngineRequest, holds
   let body = '';
   let status = 0;
   let resume = (): void => undefined;
-  const sink: AnswerSink = {
+  const sink: ResponseSink = {
     onAsked: (flow) => (resume = () => flow.resume()),
     onHeaders: (head) => ({ status } = head),
     onData: (chunk) => {

@@ -61,7 +61,7 @@ describe('an error names the row', () => {
     ['[ ]', 'row 2100 of the result has 0 values'],
     ['{}', 'row 2100 of the result is not a JSON array'],
   ])('of the whole result where it is %s', async (wrong, message) => {
-    await expect(sizesOf(['INT'], pieces(wrong))).rejects.toMatchObject({ code: 'bad-answer', message });
+    await expect(sizesOf(['INT'], pieces(wrong))).rejects.toMatchObject({ code: 'bad-response', message });
   });
 
   it.each([
@@ -76,7 +76,7 @@ describe('an error names the row', () => {
 
   it.each(['["a" "b"]', '["a"', '["a",', '["a",1', '[1;2]'])('where it is no JSON: %s', async (json) => {
     await expect(sizesOf(['STRING', 'STRING'], [`[1,2],${json}`])).rejects.toMatchObject({
-      code: 'bad-answer',
+      code: 'bad-response',
       message: expect.stringContaining('row 1 of the result') as string,
     });
   });

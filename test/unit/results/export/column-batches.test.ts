@@ -126,7 +126,7 @@ describe('columns of rows', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(type, { maxLength: 3 }), fc.array(byte, { maxLength: 60 }), async (types, bytes) => {
         const rows = Uint8Array.from([0x5b, ...bytes]);
-        await read(types, [rows]).catch((error: unknown) => expect(error).toMatchObject({ code: 'bad-answer' }));
+        await read(types, [rows]).catch((error: unknown) => expect(error).toMatchObject({ code: 'bad-response' }));
       }),
       { numRuns: 3000 },
     );

@@ -4,7 +4,7 @@ import type { CsvLayout } from '../../../../src/results/export/csv-layout.ts';
 import { exportRows } from '../../../../src/results/export/export.ts';
 import type { ResultReader } from '../../../../src/results/result-store.ts';
 import { ObjectResultStore } from '../../../../src/results/stores/object/object-store.ts';
-import { storeAnswer } from '../../../../src/results/submit/submit.ts';
+import { storeResponse } from '../../../../src/results/submit/submit.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { answerText, responseOf, submission } from '../answers.ts';
 import { MemoryBucket } from '../stores/object/memory-bucket.ts';
@@ -25,7 +25,7 @@ let reader: ResultReader;
 beforeEach(async () => {
   const context = { gatewayId: 'gateway-0', clock: new FakeClock(), onProblem: () => undefined };
   const store = new ObjectResultStore(new MemoryBucket(), context, undefined);
-  const outcome = await storeAnswer(responseOf(answerText(ROWS)), store, submission(), signal);
+  const outcome = await storeResponse(responseOf(answerText(ROWS)), store, submission(), signal);
   if (outcome.kind !== 'stored') throw new Error('not stored');
   ({ reader } = outcome);
 });

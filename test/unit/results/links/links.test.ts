@@ -6,7 +6,7 @@ import type { PageRequest } from '../../../../src/results/rows/page.ts';
 import type { ResultReader, ResultStore } from '../../../../src/results/result-store.ts';
 import { MemoryStore } from '../../../../src/results/stores/memory/memory-store.ts';
 import { ObjectResultStore } from '../../../../src/results/stores/object/object-store.ts';
-import { storeAnswer } from '../../../../src/results/submit/submit.ts';
+import { storeResponse } from '../../../../src/results/submit/submit.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { answerText, responseOf, submission } from '../answers.ts';
 import { MemoryBucket } from '../stores/object/memory-bucket.ts';
@@ -26,7 +26,12 @@ let reader: ResultReader;
 async function storeRows(rows: readonly string[], compression?: 'zstd'): Promise<void> {
   const clock = new FakeClock(new Date(NOW).toISOString());
   store = new ObjectResultStore(bucket, { gatewayId: 'gateway-0', clock, onProblem: () => undefined }, compression);
-  const outcome = await storeAnswer(responseOf(answerText(rows, { separator: ' ,\n ' })), store, submission(), signal);
+  const outcome = await storeResponse(
+    responseOf(answerText(rows, { separator: ' ,\n ' })),
+    store,
+    submission(),
+    signal,
+  );
   if (outcome.kind !== 'stored') throw new Error('not stored');
   ({ reader } = outcome);
 }

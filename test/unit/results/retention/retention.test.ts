@@ -7,7 +7,7 @@ import { chooseForDeletion, Retention, RENEWAL_GRACE_MS } from '../../../../src/
 import { usageOf } from '../../../../src/results/retention/usage.ts';
 import { DEFAULT_PAGINATION_SETTINGS, type StorageCleanerSettings } from '../../../../src/results/settings.ts';
 import { MemoryStore } from '../../../../src/results/stores/memory/memory-store.ts';
-import { storeAnswer } from '../../../../src/results/submit/submit.ts';
+import { storeResponse } from '../../../../src/results/submit/submit.ts';
 import { answerText, responseOf, rowTexts, submission } from '../answers.ts';
 import { WAIT_LIMIT_MS } from '../../../support/limits.ts';
 
@@ -96,7 +96,7 @@ describe('the retention', () => {
   async function put(rows: number, over: { expirationTimeMs?: number; brokerId?: string } = {}): Promise<string> {
     const requestId = newRequestId('gw-0', (bytes) => new Uint8Array(bytes).fill(++seed));
     const record = submission({ requestId, brokerId: 'gw-0', expirationTimeMs: NOW + 1, ...over });
-    await storeAnswer(responseOf(answerText(rowTexts(rows))), store, record, signal);
+    await storeResponse(responseOf(answerText(rowTexts(rows))), store, record, signal);
     return requestId;
   }
   const withLocal = (plain: ResultStore, local: boolean): ResultStore =>

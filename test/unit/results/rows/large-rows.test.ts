@@ -6,7 +6,7 @@ import type { ExportFormat } from '../../../../src/results/export/format.ts';
 import { readPage, rowRange, WHOLE_PAGE_BYTES } from '../../../../src/results/rows/page.ts';
 import type { ResultReader } from '../../../../src/results/result-store.ts';
 import { ObjectResultStore } from '../../../../src/results/stores/object/object-store.ts';
-import { storeAnswer } from '../../../../src/results/submit/submit.ts';
+import { storeResponse } from '../../../../src/results/submit/submit.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { answerText, collect, responseOf, submission } from '../answers.ts';
 import { MemoryBucket } from '../stores/object/memory-bucket.ts';
@@ -40,7 +40,7 @@ async function* split(whole: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Arra
 async function stored(compression: 'zstd' | undefined): Promise<ResultReader> {
   const context = { gatewayId: 'gateway-0', clock: new FakeClock(), onProblem: () => undefined };
   const store = new ObjectResultStore(new PiecewiseBucket(), context, compression);
-  const outcome = await storeAnswer(responseOf(answerText(ROWS)), store, submission(), signal);
+  const outcome = await storeResponse(responseOf(answerText(ROWS)), store, submission(), signal);
   if (outcome.kind !== 'stored') throw new Error('not stored');
   return outcome.reader;
 }
@@ -84,7 +84,7 @@ describe.each([undefined, 'zstd'] as const)('a row of 9 MB with compression %s',
         download(format).then(({ length }) => length),
         format,
       ).rejects.toMatchObject({
-        code: 'bad-answer',
+        code: 'bad-response',
         message: expect.stringMatching(/row of more than 8388608 bytes.*JSON lines.*pages/) as string,
       });
       expect(await download(format, { offset: 0, numRows: 2 })).not.toBe('');
@@ -102,7 +102,7 @@ describe('a result with many columns', () => {
   const resultOf = async (types: readonly string[], row: string): Promise<ResultReader> => {
     const dataSchema = { columnNames: types.map((_, i) => `c${i}`), columnDataTypes: types };
     const text = `{"resultTable":{"dataSchema":${JSON.stringify(dataSchema)},"rows":[${row}]},"exceptions":[]}`;
-    const outcome = await storeAnswer(responseOf(text), store(), submission(), signal);
+    const outcome = await storeResponse(responseOf(text), store(), submission(), signal);
     if (outcome.kind !== 'stored') throw new Error('not stored');
     return outcome.reader;
   };
@@ -117,7 +117,7 @@ describe('a result with many columns', () => {
     const reader = await resultOf(types, `[${types.map(() => '1').join(',')}]`);
     for (const format of ['arrow', 'parquet'] as const) {
       await expect(download(reader, format), format).rejects.toMatchObject({
-        code: 'bad-answer',
+        code: 'bad-response',
         message: expect.stringContaining('2001 columns') as string,
       });
     }

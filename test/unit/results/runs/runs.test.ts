@@ -11,7 +11,7 @@ import type { ResultStore } from '../../../../src/results/result-store.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts';
 import { FileStore } from '../../../../src/results/stores/file/file-store.ts';
 import { ObjectResultStore } from '../../../../src/results/stores/object/object-store.ts';
-import { storeAnswer } from '../../../../src/results/submit/submit.ts';
+import { storeResponse } from '../../../../src/results/submit/submit.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { until } from '../../../support/until.ts';
 import { answerText, responseOf, rowTexts, submission } from '../answers.ts';
@@ -80,7 +80,7 @@ describe('asynchronous queries of gateways', () => {
   };
   const stored = async (store: ResultStore, requestId: string): Promise<RunEnd> => {
     const into = submission({ requestId, owner: OWNER, expirationTimeMs: clock.now() + HOUR_MS });
-    const outcome = await storeAnswer(responseOf(answerText(rowTexts(5))), store, into, SIGNAL);
+    const outcome = await storeResponse(responseOf(answerText(rowTexts(5))), store, into, SIGNAL);
     if (outcome.kind !== 'stored') throw new Error('not stored');
     const { rowCount, rowBytes: bytes, expirationTimeMs } = outcome.reader.record;
     await outcome.reader.close();

@@ -5,7 +5,7 @@ import { exportRows } from '../../../../src/results/export/export.ts';
 import { readPage } from '../../../../src/results/rows/page.ts';
 import type { ResultReader } from '../../../../src/results/result-store.ts';
 import { ObjectResultStore } from '../../../../src/results/stores/object/object-store.ts';
-import { storeAnswer } from '../../../../src/results/submit/submit.ts';
+import { storeResponse } from '../../../../src/results/submit/submit.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { answerText, collect, responseOf, rowTexts, submission } from '../answers.ts';
 import { MemoryBucket } from './object/memory-bucket.ts';
@@ -27,7 +27,7 @@ const storeOf = (compression?: 'zstd'): ObjectResultStore =>
   );
 
 async function stored(compression?: 'zstd'): Promise<ResultReader> {
-  const outcome = await storeAnswer(responseOf(answerText(ROWS)), storeOf(compression), submission(), signal);
+  const outcome = await storeResponse(responseOf(answerText(ROWS)), storeOf(compression), submission(), signal);
   if (outcome.kind !== 'stored') throw new Error('not stored');
   return outcome.reader;
 }
@@ -126,8 +126,8 @@ describe('a compressed result', () => {
 
   it('does not change a response with exceptions, which is not stored', async () => {
     const text = answerText(ROWS, { exceptions: '[{"errorCode":427,"message":"a server did not respond"}]' });
-    const outcome = await storeAnswer(responseOf(text), storeOf('zstd'), submission(), signal);
-    if (outcome.kind !== 'engine-answer') throw new Error('stored');
+    const outcome = await storeResponse(responseOf(text), storeOf('zstd'), submission(), signal);
+    if (outcome.kind !== 'unstored') throw new Error('stored');
     expect(await collect(outcome.body)).toBe(text);
     expect(bucket.objects.size).toBe(0);
   });

@@ -10,7 +10,7 @@ import type {
 } from '../../../../src/results/result-store.ts';
 import { measuredStore } from '../../../../src/results/stores/measured.ts';
 import { ObjectResultStore } from '../../../../src/results/stores/object/object-store.ts';
-import { storeAnswer } from '../../../../src/results/submit/submit.ts';
+import { storeResponse } from '../../../../src/results/submit/submit.ts';
 import { answerText, responseOf, rowTexts, submission } from '../answers.ts';
 import { MemoryBucket } from './object/memory-bucket.ts';
 
@@ -27,7 +27,7 @@ beforeEach(async () => {
   clockMs = 0;
   const plain = objectStore();
   store = measuredStore(plain, prometheusQueryMetrics(registry), { monotonic: () => clockMs });
-  const stored = await storeAnswer(responseOf(answerText(rowTexts(5))), store, submission(), signal);
+  const stored = await storeResponse(responseOf(answerText(rowTexts(5))), store, submission(), signal);
   if (stored.kind !== 'stored') throw new Error('not stored');
   await stored.reader.close();
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ResultRecord } from '../../../../src/results/result-store.ts';
-import { bytesOf, createResultCache } from '../../../../src/results/stores/result-cache.ts';
+import { bytesOf, createRecordCache } from '../../../../src/results/stores/result-cache.ts';
 import { submission } from '../answers.ts';
 
 const MB = 1024 * 1024;
@@ -28,7 +28,7 @@ it('counts the index of a result, loaded or not, and the text of its record', ()
 });
 
 it('holds at most 16 MB', () => {
-  const cache = createResultCache();
+  const cache = createRecordCache();
   for (let i = 0; i < 40; i++) {
     const requestId = String(i);
     cache.set(requestId, { record: record(requestId, { dataSchema: 'x'.repeat(MB / 2) }), index: undefined });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { damaged, QueryError } from '../../../../src/results/errors.ts';
 import { NO_METRICS } from '../../../../src/results/metrics.ts';
-import type { PaginatedQueriesOptions } from '../../../../src/results/submit/options.ts';
+import type { PaginationOptions } from '../../../../src/results/submit/options.ts';
 import { PaginatedQueries } from '../../../../src/results/submit/paginated-queries.ts';
 import { newRequestId } from '../../../../src/results/request-id.ts';
 import type {
@@ -29,7 +29,7 @@ beforeEach(() => {
   store = new MemoryStore({ maxBytes: 1_000_000 });
 });
 
-function queriesOf(over: Partial<PaginatedQueriesOptions> = {}): PaginatedQueries {
+function queriesOf(over: Partial<PaginationOptions> = {}): PaginatedQueries {
   return new PaginatedQueries({
     store,
     settings: () => DEFAULT_PAGINATION_SETTINGS,

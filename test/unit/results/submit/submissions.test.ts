@@ -8,7 +8,7 @@ import { newRequestId } from '../../../../src/results/request-id.ts';
 import type { ResultRecord } from '../../../../src/results/result-store.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts';
 import { MemoryStore } from '../../../../src/results/stores/memory/memory-store.ts';
-import { type QueryOrigin, type RunQuery, Submissions } from '../../../../src/results/submit/submissions.ts';
+import { type QueryOrigin, type SendQuery, Submissions } from '../../../../src/results/submit/submissions.ts';
 import type { SubmissionHooks } from '../../../../src/results/submit/submit.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { answerText, collect, responseOf, rowTexts } from '../answers.ts';
@@ -48,11 +48,11 @@ beforeEach(() => {
   );
 });
 
-const rows: RunQuery = async () => responseOf(answerText(ROWS));
+const rows: SendQuery = async () => responseOf(answerText(ROWS));
 
 async function recordOf(
   origin: Partial<QueryOrigin> = {},
-  run: RunQuery = rows,
+  run: SendQuery = rows,
   hooks?: SubmissionHooks,
 ): Promise<ResultRecord> {
   const submitted = await submissions.submit(run, { ...ORIGIN, ...origin }, signal, hooks);
@@ -144,21 +144,21 @@ describe('a submission', () => {
   it('that fails returns the response of the engine', async () => {
     const text = '{"exceptions":[{"errorCode":190}],"numDocsScanned":3}';
     const submitted = await submissions.submit(async () => responseOf(text), ORIGIN, signal);
-    if (submitted.kind !== 'engine-answer') throw new Error(submitted.kind);
+    if (submitted.kind !== 'unstored') throw new Error(submitted.kind);
     expect(await collect(submitted.body)).toBe(text);
     expect([outcomes, scanned]).toEqual([['not_stored'], []]);
   });
 
   it('whose response is no result fails, and stores nothing', async () => {
-    const run: RunQuery = async () => responseOf('{"exceptions":[],"numDocsScanned":3}');
-    await expect(submissions.submit(run, ORIGIN, signal)).rejects.toMatchObject({ code: 'bad-answer' });
+    const run: SendQuery = async () => responseOf('{"exceptions":[],"numDocsScanned":3}');
+    await expect(submissions.submit(run, ORIGIN, signal)).rejects.toMatchObject({ code: 'bad-response' });
     expect([outcomes, scanned]).toEqual([['failed'], []]);
   });
 
   it('is refused while too many others run, of which asynchronous ones do not count', async () => {
     settings.maxSubmissions = 2;
     const gate = Promise.withResolvers<EngineResponse>();
-    const waiting: RunQuery = () => gate.promise;
+    const waiting: SendQuery = () => gate.promise;
     const submit = (origin = ORIGIN, run = waiting): Promise<unknown> => submissions.submit(run, origin, signal);
     const running = [submit(), submit({ ...ORIGIN, accepted: ACCEPTED }), submit({ ...ORIGIN, accepted: ACCEPTED })];
     running.push(submit());
@@ -195,7 +195,7 @@ describe('a response that breaks off while it is stored', () => {
   /** @returns how often the query was run, and how it ended */
   const repeated = async (...responses: readonly (() => EngineResponse)[]): Promise<readonly [number, string]> => {
     let runs = 0;
-    const run: RunQuery = async () => responses[Math.min(runs++, responses.length - 1)]!();
+    const run: SendQuery = async () => responses[Math.min(runs++, responses.length - 1)]!();
     const end = await submissions.submit(run, ORIGIN, signal).catch((error: unknown) => error as { code?: string });
     return [runs, 'kind' in end ? end.kind : (end.code ?? 'other')];
   };
@@ -210,7 +210,7 @@ describe('a response that breaks off while it is stored', () => {
         whole,
       ),
     ).toEqual([3, 'stored']);
-    expect(await repeated(() => broken(lost))).toEqual([3, 'bad-answer']);
+    expect(await repeated(() => broken(lost))).toEqual([3, 'bad-response']);
     expect(outcomes).toEqual(['stored', 'stored', 'failed']);
   });
 
@@ -219,7 +219,7 @@ describe('a response that breaks off while it is stored', () => {
     ['another error', new Error('x')],
     ['another error with the same code', Object.assign(new Error('x'), { code: 'unreachable' })],
   ])('because of %s is not requested again', async (_what, error) => {
-    expect(await repeated(() => broken(error), whole)).toEqual([1, 'bad-answer']);
+    expect(await repeated(() => broken(error), whole)).toEqual([1, 'bad-response']);
   });
 
   it('is not requested again where the query was not accepted or its response is not valid', async () => {
@@ -228,6 +228,6 @@ describe('a response that breaks off while it is stored', () => {
     };
     expect(await repeated(fails(lost), whole)).toEqual([1, 'unreachable']);
     expect(await repeated(fails(new Error('x', { cause: lost })), whole)).toEqual([1, 'other']);
-    expect(await repeated(() => responseOf('{'), whole)).toEqual([1, 'bad-answer']);
+    expect(await repeated(() => responseOf('{'), whole)).toEqual([1, 'bad-response']);
   });
 });

@@ -4,9 +4,14 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { EngineResponse } from '../../../../src/pinot/types.ts';
 import type { ResultStore, ResultWriter } from '../../../../src/results/result-store.ts';
-import type { ScannedAnswer } from '../../../../src/results/scanner/answer-scanner.ts';
+import type { ScannedResponse } from '../../../../src/results/scanner/response-scanner.ts';
 import { MemoryStore } from '../../../../src/results/stores/memory/memory-store.ts';
-import { decoded, type EngineAnswer, engineAnswer, storeAnswer } from '../../../../src/results/submit/submit.ts';
+import {
+  decoded,
+  type UnstoredResponse,
+  unstoredResponse,
+  storeResponse,
+} from '../../../../src/results/submit/submit.ts';
 import { answerText, collect, responseOf, rowTexts, submission } from '../answers.ts';
 import { WAIT_LIMIT_MS } from '../../../support/limits.ts';
 
@@ -67,7 +72,7 @@ it('a submission reports its rows and their bytes while they arrive', async () =
   const seen: (readonly [rows: number, bytes: number])[] = [];
   const store = new MemoryStore({ maxBytes: MB });
   const response = responseOf(answerText(rows), { chunkBytes: 100 });
-  await storeAnswer(response, store, submission(), AbortSignal.timeout(WAIT_LIMIT_MS), {
+  await storeResponse(response, store, submission(), AbortSignal.timeout(WAIT_LIMIT_MS), {
     onRows: (count, bytes) => void seen.push([count, bytes]),
   });
   expect(seen.length).toBeGreaterThan(2);
@@ -83,7 +88,7 @@ it('a submission stores the rows as they arrive, whatever their size', async () 
   for (const chunkBytes of [1000, 64 * 1024, 3 * MB]) {
     const store = new MemoryStore({ maxBytes: 8 * MB });
     const response = responseOf(answerText(rows), { chunkBytes });
-    const outcome = await storeAnswer(response, store, submission(), AbortSignal.timeout(WAIT_LIMIT_MS));
+    const outcome = await storeResponse(response, store, submission(), AbortSignal.timeout(WAIT_LIMIT_MS));
     if (outcome.kind !== 'stored') throw new Error(outcome.kind);
     const { reader } = outcome;
     const text = rows.join(',');
@@ -94,10 +99,10 @@ it('a submission stores the rows as they arrive, whatever their size', async () 
 });
 
 describe('a response that is returned instead of stored', () => {
-  const returned = async (text: string): Promise<EngineAnswer> => {
+  const returned = async (text: string): Promise<UnstoredResponse> => {
     const store = new MemoryStore({ maxBytes: MB });
-    const outcome = await storeAnswer(responseOf(text), store, submission(), AbortSignal.timeout(WAIT_LIMIT_MS));
-    if (outcome.kind !== 'engine-answer') throw new Error(outcome.kind);
+    const outcome = await storeResponse(responseOf(text), store, submission(), AbortSignal.timeout(WAIT_LIMIT_MS));
+    if (outcome.kind !== 'unstored') throw new Error(outcome.kind);
     return outcome;
   };
 
@@ -119,7 +124,7 @@ describe('a response that is returned instead of stored', () => {
   });
 
   it('reads its rows only where it has some, and releases them once', async () => {
-    const scanned = (rowBytes: number): ScannedAnswer =>
+    const scanned = (rowBytes: number): ScannedResponse =>
       ({ head: Buffer.from('a'), tail: Buffer.from('z'), rowBytes, hasExceptions: false, fields: [] }) as never;
     let discards = 0;
     let reads = 0;
@@ -127,8 +132,8 @@ describe('a response that is returned instead of stored', () => {
       reads++;
       yield Buffer.from('m');
     }
-    const answerOf = (rowBytes: number): EngineAnswer =>
-      engineAnswer(scanned(rowBytes), rows(), async () => void discards++);
+    const answerOf = (rowBytes: number): UnstoredResponse =>
+      unstoredResponse(scanned(rowBytes), rows(), async () => void discards++);
     expect([await collect(answerOf(0).body), reads, discards]).toEqual(['az', 0, 1]);
     const answer = answerOf(1);
     expect([await collect(answer.body), reads, discards, answer.length]).toEqual(['amz', 1, 2, 3]);
@@ -152,8 +157,8 @@ describe('a response whose rows are not valid JSON', () => {
     const [before = '', after = ''] = answerText([...rows, '[]', ...rows.slice(0, 10)]).split('[],[');
     const body = Buffer.concat([Buffer.from(before), Buffer.from(row), Buffer.from(`,[${after}`)]);
     const store = new MemoryStore({ maxBytes: 64 * MB });
-    const stored = storeAnswer(responseOf(body), store, submission(), AbortSignal.timeout(WAIT_LIMIT_MS));
-    await expect(stored).rejects.toMatchObject({ code: 'bad-answer' });
+    const stored = storeResponse(responseOf(body), store, submission(), AbortSignal.timeout(WAIT_LIMIT_MS));
+    await expect(stored).rejects.toMatchObject({ code: 'bad-response' });
     const listed = [];
     for await (const { record } of store.list()) listed.push(record.requestId);
     expect(listed).toEqual([]);
@@ -179,7 +184,7 @@ describe('a submission to a slow store', () => {
     );
     const response: EngineResponse = { status: 200, headers: { 'content-encoding': coding }, body };
     const { store, release, writing } = blocked(new MemoryStore({ maxBytes: 64 * MB }));
-    const outcome = storeAnswer(response, store, submission(), AbortSignal.timeout(WAIT_LIMIT_MS));
+    const outcome = storeResponse(response, store, submission(), AbortSignal.timeout(WAIT_LIMIT_MS));
     await expect.poll(writing).toBe(1);
     for (let i = 0; i < 200; i++) await turn();
     // Half a megabyte being written, and the buffers of the streams.

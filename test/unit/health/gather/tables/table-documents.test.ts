@@ -3,7 +3,7 @@ import type { Call } from '../../../../../src/health/gather/calls/call.ts';
 import type { ClusterCalls } from '../../../../../src/health/gather/cluster/cluster.ts';
 import type { TableEntry } from '../../../../../src/health/gather/configs.ts';
 import { Layout } from '../../../../../src/health/gather/placement/layout.ts';
-import type { Reader } from '../../../../../src/health/gather/calls/reader.ts';
+import type { EngineReader } from '../../../../../src/health/gather/calls/reader.ts';
 import { newState, TableDocuments } from '../../../../../src/health/gather/tables/table-documents.ts';
 import { readOk, type Read } from '../../../../../src/health/snapshot.ts';
 
@@ -30,7 +30,7 @@ function documents() {
   };
   const calls = { call: (name: string, path: string, more: Partial<Call>) => ({ name, path, ...more }) };
   const made = new TableDocuments({
-    reader: reader as unknown as Reader,
+    reader: reader as unknown as EngineReader,
     calls: calls as unknown as ClusterCalls,
     request: {
       needs: new Set(['assignment']),

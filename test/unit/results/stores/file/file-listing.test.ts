@@ -7,7 +7,7 @@ import { NOTE_KEPT_MS } from '../../../../../src/results/notes.ts';
 import { holderTag, newRequestId } from '../../../../../src/results/request-id.ts';
 import type { ResultRecord, StoredResultSummary } from '../../../../../src/results/result-store.ts';
 import { FileStore, type FileStoreOptions } from '../../../../../src/results/stores/file/file-store.ts';
-import { storeAnswer } from '../../../../../src/results/submit/submit.ts';
+import { storeResponse } from '../../../../../src/results/submit/submit.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { answerText, responseOf, rowTexts, submission } from '../../answers.ts';
 
@@ -45,7 +45,7 @@ async function started(more: Partial<FileStoreOptions> = {}): Promise<FileStore>
 }
 
 async function stored(into = store, requestId = newId()): Promise<ResultRecord> {
-  const outcome = await storeAnswer(responseOf(answerText(rowTexts(5))), into, submission({ requestId }), signal);
+  const outcome = await storeResponse(responseOf(answerText(rowTexts(5))), into, submission({ requestId }), signal);
   if (outcome.kind !== 'stored') throw new Error('the response was not stored');
   await outcome.reader.close();
   return outcome.reader.record;

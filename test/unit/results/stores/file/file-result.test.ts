@@ -10,9 +10,9 @@ import { BufferPool } from '../../../../../src/results/stores/file/buffer-pool.t
 import { closeFile, openFile } from '../../../../../src/results/stores/file/file-io.ts';
 import {
   FileReader,
-  type FileReaderParts,
+  type FileReaderDependencies,
   FileWriter,
-  type FileWriterParts,
+  type FileWriterDependencies,
 } from '../../../../../src/results/stores/file/file-result.ts';
 import type { OpenFile } from '../../../../../src/results/stores/file/open-files.ts';
 import { ReadAhead } from '../../../../../src/results/stores/file/read-ahead.ts';
@@ -67,7 +67,7 @@ describe('the reader of a file', () => {
     await closeFile(file.descriptor);
   });
 
-  function readerOf(parts: Partial<FileReaderParts> = {}): FileReader {
+  function readerOf(parts: Partial<FileReaderDependencies> = {}): FileReader {
     const release = async (of: OpenFile): Promise<void> => void released.push(of);
     const reader = new FileReader(file, { pool, reads: FairQueue.ofJobs('reads', 4), release, ...parts });
     readers.push(reader);
@@ -198,7 +198,7 @@ describe('the writer of a file', () => {
     ended = 0;
   });
 
-  async function writerOf(publish?: FileWriterParts['publish']): Promise<FileWriter> {
+  async function writerOf(publish?: FileWriterDependencies['publish']): Promise<FileWriter> {
     const store = async (of: ResultRecord): Promise<ResultReader> => (published.push(of), reader);
     const descriptor = await openFile(path, 'wx+');
     return new FileWriter(descriptor, path, { publish: publish ?? store, onEnd: () => ended++ });

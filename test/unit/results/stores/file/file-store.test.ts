@@ -7,7 +7,7 @@ import { readPage } from '../../../../../src/results/rows/page.ts';
 import { holderTag, newRequestId } from '../../../../../src/results/request-id.ts';
 import type { StoredResultSummary } from '../../../../../src/results/result-store.ts';
 import { FileStore } from '../../../../../src/results/stores/file/file-store.ts';
-import { storeAnswer } from '../../../../../src/results/submit/submit.ts';
+import { storeResponse } from '../../../../../src/results/submit/submit.ts';
 import { answerText, collect, responseOf, rowTexts, submission } from '../../answers.ts';
 
 const OWN = 'gateway-0';
@@ -39,7 +39,7 @@ async function started(data = 'data', gateway = OWN): Promise<FileStore> {
 }
 
 async function stored(store: FileStore, rows = rowTexts(10_000), requestId = newId()): Promise<string> {
-  const outcome = await storeAnswer(responseOf(answerText(rows)), store, submission({ requestId }), signal);
+  const outcome = await storeResponse(responseOf(answerText(rows)), store, submission({ requestId }), signal);
   if (outcome.kind !== 'stored') throw new Error('the response was not stored');
   await outcome.reader.close();
   return requestId;

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { QueryError } from '../../../../../src/results/errors.ts';
 import type { ResultReader } from '../../../../../src/results/result-store.ts';
 import { ObjectResultStore } from '../../../../../src/results/stores/object/object-store.ts';
-import { storeAnswer } from '../../../../../src/results/submit/submit.ts';
+import { storeResponse } from '../../../../../src/results/submit/submit.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { answerText, responseOf, rowTexts, submission } from '../../answers.ts';
 import { MemoryBucket } from './memory-bucket.ts';
@@ -48,7 +48,12 @@ describe('the rows of an object whose connection is closed while they are read',
     clock = new FakeClock();
     const context = { gatewayId: 'gateway-0', clock, onProblem: () => undefined };
     const answer = responseOf(answerText(rowTexts(2000)));
-    const outcome = await storeAnswer(answer, new ObjectResultStore(bucket, context), submission(), controller.signal);
+    const outcome = await storeResponse(
+      answer,
+      new ObjectResultStore(bucket, context),
+      submission(),
+      controller.signal,
+    );
     if (outcome.kind !== 'stored') throw new Error('not stored');
     ({ reader } = outcome);
     bucket.ranges.length = 0;
@@ -124,7 +129,7 @@ it('reads of one owner leave half of the connections to others', async () => {
   const { signal } = new AbortController();
   const stored = async (owner: string): Promise<ResultReader> => {
     const answer = responseOf(answerText(rowTexts(2000)));
-    const outcome = await storeAnswer(answer, store, submission({ owner }), signal);
+    const outcome = await storeResponse(answer, store, submission({ owner }), signal);
     if (outcome.kind !== 'stored') throw new Error('not stored');
     return outcome.reader;
   };

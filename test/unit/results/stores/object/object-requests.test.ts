@@ -3,7 +3,7 @@ import { newRequestId } from '../../../../../src/results/request-id.ts';
 import { recordToJson } from '../../../../../src/results/stores/record-json.ts';
 import type { ResultRecord, StoredResultSummary } from '../../../../../src/results/result-store.ts';
 import { ObjectResultStore } from '../../../../../src/results/stores/object/object-store.ts';
-import { storeAnswer } from '../../../../../src/results/submit/submit.ts';
+import { storeResponse } from '../../../../../src/results/submit/submit.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { answerText, collect, responseOf, rowTexts, submission } from '../../answers.ts';
 import { MemoryBucket } from './memory-bucket.ts';
@@ -37,7 +37,7 @@ const keys = (): string[] => [...bucket.objects.keys()].sort();
 async function stored(over: Partial<ResultRecord> = {}, into = store): Promise<ResultRecord> {
   const expirationTimeMs = clock.now() + DAY_MS;
   const wanted = submission({ requestId: newId(), expirationTimeMs, ...over });
-  const outcome = await storeAnswer(responseOf(answerText(rowTexts(5))), into, wanted, signal);
+  const outcome = await storeResponse(responseOf(answerText(rowTexts(5))), into, wanted, signal);
   if (outcome.kind !== 'stored') throw new Error('not stored');
   return outcome.reader.record;
 }

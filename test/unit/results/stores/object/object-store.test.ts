@@ -3,7 +3,7 @@ import { systemClock } from '../../../../../src/platform/clock.ts';
 import { readPage } from '../../../../../src/results/rows/page.ts';
 import { newRequestId } from '../../../../../src/results/request-id.ts';
 import { ObjectResultStore } from '../../../../../src/results/stores/object/object-store.ts';
-import { storeAnswer } from '../../../../../src/results/submit/submit.ts';
+import { storeResponse } from '../../../../../src/results/submit/submit.ts';
 import { answerText, responseOf, rowTexts, submission } from '../../answers.ts';
 import { MemoryBucket } from './memory-bucket.ts';
 
@@ -36,7 +36,7 @@ function newId(gatewayId = OWN): string {
 
 async function stored(into = store, requestId = newId(), expirationTimeMs = Number.MAX_SAFE_INTEGER): Promise<string> {
   const answer = responseOf(answerText(rowTexts(5)));
-  const outcome = await storeAnswer(answer, into, submission({ requestId, expirationTimeMs }), signal);
+  const outcome = await storeResponse(answer, into, submission({ requestId, expirationTimeMs }), signal);
   expect(outcome.kind).toBe('stored');
   return requestId;
 }

@@ -1,7 +1,7 @@
-import { EngineError, type AnswerHead } from './types.ts';
+import { EngineError, type ResponseHead } from './types.ts';
 
 /** A response head with the framing of its body. */
-export interface CheckedHead extends AnswerHead {
+export interface CheckedHead extends ResponseHead {
   /** `Content-Length` in bytes; undefined if absent. */
   readonly length: number | undefined;
   /** Whether the end of the connection ends the body. */
@@ -18,7 +18,7 @@ const LENGTH = /^\d{1,15}$/;
  * the gateway's server could fail when it forwards the head.
  * @param method of the request: a response to HEAD has no body
  * @param raw alternating header names and values
- * @throws {EngineError} bad-answer
+ * @throws {EngineError} bad-response
  */
 export function checkHead(method: string, status: number, raw: readonly (Buffer | string)[]): CheckedHead {
   if (!(status >= 200 && status <= 599)) throw bad(`\`${status}\` is not the status of a final response`);
@@ -74,5 +74,5 @@ class Framing {
 }
 
 function bad(what: string): EngineError {
-  return new EngineError('bad-answer', `response is not valid HTTP: ${what}`);
+  return new EngineError('bad-response', `response is not valid HTTP: ${what}`);
 }

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { AnswerScanner, type ScannedAnswer } from '../../../../src/results/scanner/answer-scanner.ts';
+import { ResponseScanner, type ScannedResponse } from '../../../../src/results/scanner/response-scanner.ts';
 import { splitFields } from '../../../../src/results/scanner/fields.ts';
 import { answerText, DATA_SCHEMA, rowTexts } from '../answers.ts';
 
-interface Scanned extends ScannedAnswer {
+interface Scanned extends ScannedResponse {
   readonly rows: string;
 }
 
 function scan(text: string, cuts: readonly number[] = []): Scanned {
   const bytes = Buffer.from(text);
-  const scanner = new AnswerScanner();
+  const scanner = new ResponseScanner();
   const rows: Uint8Array[] = [];
   let from = 0;
   for (const end of [...cuts, bytes.length]) {
@@ -116,9 +116,9 @@ describe('the response scanner', () => {
   });
 
   it('limits the bytes in addition to the rows', () => {
-    const scanner = new AnswerScanner({ maxEnvelopeBytes: 1000 });
+    const scanner = new ResponseScanner({ maxEnvelopeBytes: 1000 });
     expect(() => scanner.push(Buffer.from(`{"a":"${'x'.repeat(2000)}`))).toThrow(/more than 1000 bytes/);
-    const most = new AnswerScanner({ maxEnvelopeBytes: 1000 });
+    const most = new ResponseScanner({ maxEnvelopeBytes: 1000 });
     const text = `{"a":"${'x'.repeat(992)}"}`;
     for (const part of [text.slice(0, 900), text.slice(900)]) most.push(Buffer.from(part));
     expect(most.end().head).toHaveLength(1000);
@@ -145,7 +145,7 @@ describe('the response scanner', () => {
   });
 
   it('counts the rows while they arrive', () => {
-    const scanner = new AnswerScanner();
+    const scanner = new ResponseScanner();
     const counts = ['{"resultTable":', '{"rows":[', '[1],[2', '],[3', ']]}', '}'].map((text) => {
       scanner.push(Buffer.from(text));
       return scanner.rows;

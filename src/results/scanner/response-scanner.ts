@@ -6,7 +6,7 @@ import { type RowSink, RowWalk } from './row-walk.ts';
 import { Utf8Check } from './utf8-check.ts';
 
 /** An engine response without its rows. */
-export interface ScannedAnswer {
+export interface ScannedResponse {
   /** False if `resultTable` is missing or null. */
   readonly hasTable: boolean;
   /** False if `resultTable` is missing, null, or has no `rows`. */
@@ -32,7 +32,7 @@ export interface ScannedAnswer {
  * Scans the JSON of an engine response while it arrives, in one pass and bounded memory: returns the bytes of the rows, indexes
  * the row starts, and keeps everything else. Rows are not parsed.
  */
-export class AnswerScanner {
+export class ResponseScanner {
   readonly #index = new RowIndexBuilder();
   readonly #envelope: Envelope;
   readonly #utf8 = new Utf8Check();
@@ -51,7 +51,7 @@ export class AnswerScanner {
 
   /**
    * @returns the rows part of the chunk (a view, no copy); may be empty
-   * @throws {QueryError} bad-answer
+   * @throws {QueryError} bad-response
    */
   push(chunk: Uint8Array): Uint8Array {
     this.#utf8.push(chunk);
@@ -77,11 +77,11 @@ export class AnswerScanner {
     return rows;
   }
 
-  /** Ends the response. @throws {QueryError} bad-answer */
-  end(): ScannedAnswer {
+  /** Ends the response. @throws {QueryError} bad-response */
+  end(): ScannedResponse {
     const walk = this.#walk;
     if (walk !== undefined && !walk.ended) {
-      throw new QueryError('bad-answer', `the engine's response ended unexpectedly after ${walk.rows} rows`);
+      throw new QueryError('bad-response', `the engine's response ended unexpectedly after ${walk.rows} rows`);
     }
     this.#utf8.end();
     this.#envelope.end();
@@ -114,16 +114,16 @@ export class AnswerScanner {
   }
 }
 
-/** @throws {QueryError} bad-answer if `exceptions` is not a list: the query may have failed */
+/** @throws {QueryError} bad-response if `exceptions` is not a list: the query may have failed */
 function hasExceptions(exceptions: string | undefined): boolean {
   if (exceptions === undefined || exceptions === 'null') return false;
   if (exceptions.startsWith('[')) return !/^\[\s*\]$/.test(exceptions);
-  throw new QueryError('bad-answer', "`exceptions` in the engine's response is not a list");
+  throw new QueryError('bad-response', "`exceptions` in the engine's response is not a list");
 }
 
-/** The value of a field; undefined if absent. @throws {QueryError} bad-answer for a repeated one: readers differ in which of the values they use */
+/** The value of a field; undefined if absent. @throws {QueryError} bad-response for a repeated one: readers differ in which of the values they use */
 function onlyField(fields: readonly RawField[], name: string): string | undefined {
   const [first, ...others] = fields.filter((field) => field.name === name);
-  if (others.length > 0) throw new QueryError('bad-answer', `the engine's response contains \`${name}\` twice`);
+  if (others.length > 0) throw new QueryError('bad-response', `the engine's response contains \`${name}\` twice`);
   return first?.value;
 }

@@ -1,25 +1,25 @@
 import { Readable } from 'node:stream';
 import { withErrorListener } from '../platform/stream-errors.ts';
-import type { AnswerFlow, AnswerHead, AnswerSink, EngineResponse } from './types.ts';
+import type { ResponseFlow, ResponseHead, ResponseSink, EngineResponse } from './types.ts';
 
 /** Maximum buffered bytes before backpressure is applied to the engine. */
 const HIGH_WATER_BYTES = 64 * 1024;
 
 /** A response body as a stream. */
-export class AnswerBody extends Readable implements AnswerSink {
-  head: AnswerHead | undefined;
-  #flow: AnswerFlow | undefined;
+export class ResponseBody extends Readable implements ResponseSink {
+  head: ResponseHead | undefined;
+  #flow: ResponseFlow | undefined;
 
   constructor() {
     super({ highWaterMark: HIGH_WATER_BYTES });
     withErrorListener(this);
   }
 
-  onAsked(flow: AnswerFlow): void {
+  onAsked(flow: ResponseFlow): void {
     this.#flow = flow;
   }
 
-  onHeaders(head: AnswerHead): void {
+  onHeaders(head: ResponseHead): void {
     this.head = head;
   }
 
@@ -48,8 +48,8 @@ export class AnswerBody extends Readable implements AnswerSink {
 }
 
 /** The response that a body has received, after its headers. @param url of the endpoint */
-export function responseOf(body: AnswerBody, url: string): EngineResponse {
-  const { status, rawHeaders } = body.head as AnswerHead;
+export function responseOf(body: ResponseBody, url: string): EngineResponse {
+  const { status, rawHeaders } = body.head as ResponseHead;
   return { status, headers: headersByName(rawHeaders), body, url };
 }
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { columnsIn } from '../../../../src/results/submit/empty-answers.ts';
-import { AnswerScanner } from '../../../../src/results/scanner/answer-scanner.ts';
+import { columnsIn } from '../../../../src/results/submit/empty-responses.ts';
+import { ResponseScanner } from '../../../../src/results/scanner/response-scanner.ts';
 import { DATA_SCHEMA, NO_SERVER_QUERIED } from '../answers.ts';
 
 function columnsOf(text: string): ReturnType<typeof columnsIn> {
-  const scanner = new AnswerScanner();
+  const scanner = new ResponseScanner();
   scanner.push(Buffer.from(text));
   return columnsIn(scanner.end());
 }

@@ -1,6 +1,6 @@
 import { QueryError } from '../errors.ts';
 import type { RecordAdditions } from './submit.ts';
-import type { ScannedAnswer } from '../scanner/answer-scanner.ts';
+import type { ScannedResponse } from '../scanner/response-scanner.ts';
 import { countIn } from '../scanner/fields.ts';
 
 /**
@@ -19,11 +19,11 @@ export type ResultColumns = Pick<RecordAdditions, 'warnings'> & { readonly dataS
 /**
  * The columns of a response without exceptions. Pinot before 1.4 leaves out `resultTable` if the broker queries no server, because the tables have no
  * segments or all of them are pruned: an empty result without columns. A response that may have lost rows is not an empty result.
- * @throws {QueryError} bad-answer for a response that is neither a result nor an empty one
+ * @throws {QueryError} bad-response for a response that is neither a result nor an empty one
  */
-export function columnsIn(answer: ScannedAnswer): ResultColumns {
-  if (answer.hasTable) return { dataSchema: dataSchemaOf(answer) };
-  const { fields } = answer;
+export function columnsIn(response: ScannedResponse): ResultColumns {
+  if (response.hasTable) return { dataSchema: dataSchemaOf(response) };
+  const { fields } = response;
   if (!fields.some(({ name, value }) => name === 'exceptions' && value.startsWith('['))) {
     throw noResult('`exceptions` is not a list');
   }
@@ -46,15 +46,15 @@ export function columnsIn(answer: ScannedAnswer): ResultColumns {
   return { dataSchema: NO_COLUMNS, ...(queried === 0 && !isPruned && { warnings: [NO_SERVER_WARNING] }) };
 }
 
-function dataSchemaOf({ hasRows, dataSchema }: ScannedAnswer): string {
+function dataSchemaOf({ hasRows, dataSchema }: ScannedResponse): string {
   if (hasRows && dataSchema !== undefined) return dataSchema;
   const missing = hasRows ? '`dataSchema`, an object' : '`rows`, a list';
-  throw new QueryError('bad-answer', `\`resultTable\` in the engine's response has no ${missing}`);
+  throw new QueryError('bad-response', `\`resultTable\` in the engine's response has no ${missing}`);
 }
 
 function noResult(reason: string): QueryError {
   return new QueryError(
-    'bad-answer',
+    'bad-response',
     `the engine's response has no \`resultTable\` and is not an empty result: ${reason}`,
   );
 }
