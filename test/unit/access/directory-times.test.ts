@@ -1,12 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { Directory, tokenPrincipal } from '../../../src/access/directory.ts';
-import { tableResource } from '../../../src/access/policy/srn.ts';
 import type { Principal } from '../../../src/access/principal.ts';
-import { SubjectIndex } from '../../../src/access/subjects.ts';
-import { tableNameOf } from '../../../src/pinot/table-name.ts';
 import { atOnce } from '../../../src/platform/long-work.ts';
 import type { Subject } from '../../../src/resources/role-assignment.ts';
-import { policy, role, roleAssignment, serviceToken, stored, withHashes } from '../../builders/resources.ts';
+import { role, roleAssignment, serviceToken, stored, withHashes } from '../../builders/resources.ts';
 import { MemoryStore } from './memory-store.ts';
 
 const END = '2026-12-01T00:00:00Z';
@@ -113,52 +110,4 @@ it('the assignments of a principal are in the order of the roles, and for each r
     ['c', 'data', Infinity],
   ]);
   expect(atOnce(directory.assignedSubjects())).toEqual([data, ada]);
-});
-
-it.each(['RoleAssignment', 'Role', 'Policy'] as const)(
-  'a deleted %s counts no longer, also where the store counts generations',
-  async (kind) => {
-    const { store, directory } = setUp();
-    const objects = {
-      RoleAssignment: roleAssignment('x'),
-      Role: role('analysts', { policies: ['read'] }),
-      Policy: policy('read'),
-    };
-    for (const each of Object.values(objects)) store.seed(stored<typeof each>({ generation: 1 })(each));
-    const allowed = () => directory.isAllowed(ADA, 'Query', tableResource(tableNameOf('events')));
-    expect(allowed()).toBe(true);
-    await store.delete(kind, objects[kind].metadata.name);
-    expect(allowed()).toBe(false);
-  },
-);
-
-it('the index of subjects has the last expiry of each role, and forgets what is removed', () => {
-  const index = new SubjectIndex();
-  const at = (expiresAt?: string): Subject => ({ ...ada, ...(expiresAt !== undefined && { expiresAt }) });
-  const expiry = (role: string) => index.expiry('user-email', 'Ada@example.com', role);
-  const visited = () => {
-    const found: [string, number][] = [];
-    index.forEachRole('user-email', 'ada@example.com', (role, until) => found.push([role, until]));
-    return found;
-  };
-  expect([expiry('r'), index.subjectsOf('r'), visited()]).toEqual([-Infinity, 0, []]);
-  index.add('r', at('2026-01-02T00:00:00Z'));
-  index.add('r', at('2026-01-03T00:00:00Z'));
-  index.add('r', at('2026-01-01T00:00:00Z'));
-  index.add('s', at());
-  expect([expiry('r'), index.subjectsOf('r')]).toEqual([Date.parse('2026-01-03'), 3]);
-  expect(visited()).toEqual([
-    ['r', Date.parse('2026-01-03')],
-    ['s', Infinity],
-  ]);
-  // Not assigned with this expiry, or not at all.
-  index.remove('t', at());
-  index.remove('r', { type: 'group', name: 'g' });
-  expect([expiry('r'), index.subjectsOf('r')]).toEqual([Date.parse('2026-01-03'), 3]);
-  index.remove('r', at('2026-01-03T00:00:00Z'));
-  expect([expiry('r'), index.subjectsOf('r')]).toEqual([Date.parse('2026-01-02'), 2]);
-  index.remove('r', at('2026-01-01T00:00:00Z'));
-  expect([expiry('r'), index.subjectsOf('r')]).toEqual([Date.parse('2026-01-02'), 1]);
-  index.remove('r', at('2026-01-02T00:00:00Z'));
-  expect([expiry('r'), index.subjectsOf('r'), visited()]).toEqual([-Infinity, 0, [['s', Infinity]]]);
 });

@@ -192,21 +192,6 @@ describe('watching', () => {
     expect(errors).toEqual([]);
   });
 
-  test('requests a random duration between 15 and 22 seconds', async () => {
-    for (const [chance, seconds] of [
-      [0, '15'],
-      [0.5, '19'],
-      [0.999, '22'],
-    ] as const) {
-      clock.chance = chance;
-      const seen = api.count('watch');
-      const one = create();
-      await until('a watch', () => api.count('watch') > seen);
-      expect(api.last('watch').get('timeoutSeconds')).toBe(seconds);
-      await one.stop();
-    }
-  });
-
   test('the next watch starts from the last bookmark', async () => {
     await create().synced;
     await watching();
@@ -339,21 +324,6 @@ describe('watching', () => {
     await until('the next event', () => names().includes('a'));
   });
 
-  test('old and repeated events change nothing', async () => {
-    await create().synced;
-    await watching();
-    const first = api.put('a', ['p']);
-    const second = api.put('a', ['q']);
-    api.send({ type: 'MODIFIED', object: first });
-    api.send({ type: 'MODIFIED', object: second });
-    api.send({ type: 'ADDED', object: second });
-    api.send({ type: 'DELETED', object: first });
-    api.put('end');
-    await until('the end', () => names().includes('end'));
-    expect(brief()).toEqual(['added a', 'modified a', 'added end']);
-    expect(policiesOf('a')).toEqual(['q']);
-  });
-
   test('a watch without any bytes is ended, and the next one continues', async () => {
     await create().synced;
     await watching();
@@ -364,15 +334,6 @@ describe('watching', () => {
     expect(api.last('watch').get('resourceVersion')).toBe(metadata.resourceVersion);
     expect(messages()).toEqual([expect.stringContaining('nothing received within 25000 ms')]);
     await until('the first watch is closed', () => api.watches.length === 1);
-  });
-
-  test('a request without response headers is ended', async () => {
-    api.script('watch', () => {});
-    await create().synced;
-    await until('a watch', () => api.count('watch') === 1);
-    await clock.expire(20_000);
-    await until('a second watch', () => api.count('watch') === 2);
-    expect(messages()).toEqual([expect.stringContaining('nothing received within 20000 ms')]);
   });
 
   test('a watch that exceeds its duration is ended', async () => {
@@ -459,20 +420,6 @@ describe('server errors', () => {
     await until('the end of the outage', () => reflector.health().lastError === undefined);
     expect(clock.monotonic()).toBeGreaterThan(endsAt);
     expect(clock.monotonic() - endsAt).toBeLessThan(5_000);
-  });
-
-  test('the first answer of a server that starts ends the backoff of the outage', async () => {
-    clock.chance = 0.999_999;
-    await create().synced;
-    await watching();
-    const unreachable = (response: Parameters<typeof json>[0]) => void response.destroy();
-    const starting = (response: Parameters<typeof json>[0]) =>
-      json(response, 429, failure(429, 'TooManyRequests'), { 'retry-after': '1' });
-    api.script('watch', ...Array.from({ length: 4 }, () => unreachable), starting, starting);
-    api.resetConnections();
-    await until('a watch after seven failures', () => errors.length === 7 && api.watches.length === 1);
-    const waits = clock.waits.map((ms) => Math.round(ms)).filter((ms) => ms < 10_000);
-    expect(waits).toEqual([800, 1600, 3000, 3000, 3000, 1800, 2600]);
   });
 
   test('410 after an outage: lists at once, but only once without a watch in between', async () => {

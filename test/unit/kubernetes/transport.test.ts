@@ -201,17 +201,6 @@ describe('request', () => {
 });
 
 describe('stream', () => {
-  test('returns complete lines for any chunks', async () => {
-    answer = (_request, response) => {
-      response.writeHead(200);
-      response.write('one\ntw');
-      setTimeout(() => response.end('o\n\nthree\n'), 10);
-    };
-    const lines: string[] = [];
-    for await (const line of await transport.stream('/x', { idleMs: 60_000 })) lines.push(line);
-    expect(lines).toEqual(['one', 'two', 'three']);
-  });
-
   test('an error status rejects at once', async () => {
     answer = (_request, response) => json(response, 410, failure(410, 'Expired'));
     const error = await failed(transport.stream('/x', { idleMs: 60_000 }));

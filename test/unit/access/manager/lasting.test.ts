@@ -1,14 +1,12 @@
 import { expect, it } from 'vitest';
 import { requireFuture } from '../../../../src/access/manager/expiry.ts';
-import { holdsAfter, LASTING_MS } from '../../../../src/access/manager/lasting.ts';
+import { holdsAfter } from '../../../../src/access/manager/lasting.ts';
 import { serviceToken, stored } from '../../../builders/resources.ts';
 
 const END = '2026-12-01T00:00:00Z';
 const TIME = Date.parse(END);
 const ada = { type: 'user-email', name: 'ada@example.com' } as const;
 const token = { type: 'service-token', name: 'ci' } as const;
-
-it('a day is 24 hours', () => expect(LASTING_MS).toBe(86_400_000));
 
 it('a subject holds its role after a time that is before its end', async () => {
   const holds = (expiresAt: string | undefined, time: number) =>

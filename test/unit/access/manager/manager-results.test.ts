@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Directory } from '../../../../src/access/directory.ts';
-import { exactly, requireName, ResourceEditor } from '../../../../src/access/manager/editor.ts';
+import { requireName, ResourceEditor } from '../../../../src/access/manager/editor.ts';
 import { RbacManager } from '../../../../src/access/manager/manager.ts';
 import { isManagedByRest, roleView } from '../../../../src/access/manager/views.ts';
 import type { Principal } from '../../../../src/access/principal.ts';
@@ -57,33 +57,6 @@ describe('a name', () => {
 });
 
 describe('the editor', () => {
-  it('deletes exactly the version and the object that it has read', () => {
-    expect(exactly({ metadata: { name: 'a' } })).toEqual({});
-    expect(exactly({ metadata: { name: 'a', uid: 'u' } })).toEqual({ uid: 'u' });
-    expect(exactly({ metadata: { name: 'a', uid: 'u', resourceVersion: '5' } })).toEqual({
-      uid: 'u',
-      resourceVersion: '5',
-    });
-  });
-
-  it('edits what the view shows, and reads the store only where the view lacks it or was behind', async () => {
-    const { store, clock } = setUp();
-    const editor = new ResourceEditor({ store, clock });
-    let reads = 0;
-    store.beforeRead = () => void reads++;
-    const change = (spec: object) => ({ ...spec, description: `${reads}` });
-    await editor.edit('Role', 'all', EVE, change, { replaces: 'nothing' });
-    expect(reads).toBe(0);
-    store.beforeWrite = () => {
-      store.beforeWrite = () => undefined;
-      throw new StoreError('conflict', 'changed');
-    };
-    const edited = editor.edit('Role', 'all', EVE, change, { replaces: 'nothing' });
-    await clock.advance(1000);
-    expect((await edited).spec.description).toBe('1');
-    expect(reads).toBe(1);
-  });
-
   it('replaces what has the same content as the one that was read', async () => {
     const { store, clock } = setUp();
     const editor = new ResourceEditor({ store, clock });

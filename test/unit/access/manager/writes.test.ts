@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Directory } from '../../../../src/access/directory.ts';
-import { AssignedSubjects } from '../../../../src/access/manager/assigned-subjects.ts';
 import { collectChanges, recordingStore, type Change } from '../../../../src/access/manager/changes.ts';
 import { ResourceEditor } from '../../../../src/access/manager/editor.ts';
-import { EscalationGuard } from '../../../../src/access/manager/escalation.ts';
 import { RbacManager } from '../../../../src/access/manager/manager.ts';
 import { confirmTarget } from '../../../../src/access/manager/references.ts';
 import type { Principal } from '../../../../src/access/principal.ts';
@@ -96,33 +94,6 @@ describe('the removal of a subject from all assignments', () => {
     await manager.assignments.deleteAll(EVE, group('g'), [gone, ...store.truth('RoleAssignment')]);
     expect(writes).toEqual(['delete new']);
   });
-});
-
-it('a subject has a role for longer than its own expiry, not for as long', () => {
-  const subjects = new AssignedSubjects({ tokenNameOf: () => undefined });
-  const until = (expiresAt?: string): Subject => ({ ...group('g'), ...(expiresAt !== undefined && { expiresAt }) });
-  const longer = (own: Subject, asked: Subject) => subjects.hasForLonger({ role: 'r', subjects: [own] }, asked);
-  const [first, second] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z'];
-  expect(longer(until(second), until(first))).toBe(true);
-  expect(longer(until(), until(first))).toBe(true);
-  expect(longer(until(first), until(first))).toBe(false);
-  expect(longer(until(), until())).toBe(false);
-  expect(longer(until(first), until(second))).toBe(false);
-  expect(longer({ ...until(), name: 'h' }, until(first))).toBe(false);
-});
-
-it('up to eight policies are read one by one, more as a list', async () => {
-  const { store, directory } = setUp();
-  const names = Array.from({ length: 9 }, (_, index) => `p${index}`);
-  store.seed(...names.map((name) => policy(name)));
-  const reads: (string | undefined)[] = [];
-  store.beforeRead = (_kind, name) => void reads.push(name);
-  const guard = new EscalationGuard(directory, store);
-  const read = async (count: number) => [...(await guard.read(names.slice(0, count))).keys()];
-  expect(await read(8)).toEqual(names.slice(0, 8));
-  expect(reads.splice(0)).toEqual(names.slice(0, 8));
-  expect(await read(9)).toEqual(names);
-  expect(reads).toEqual([undefined]);
 });
 
 it('the work on an object waits for all work before it', async () => {

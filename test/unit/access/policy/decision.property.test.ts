@@ -107,39 +107,6 @@ describe('decisions on random states', () => {
     expect([...reasons].sort()).toEqual(['allowed', 'explicitDeny', 'implicitDeny', 'invalidPolicy', 'systemAdmin']);
   });
 
-  it('are equal in a list and in a trie', () => {
-    fc.assert(
-      fc.property(
-        fc.array(anyStatement, { minLength: 1, maxLength: 12 }),
-        fc.array(fc.tuple(anyAction, anyResource), { minLength: 1, maxLength: 10 }),
-        (statements, questions) => {
-          const small = engine();
-          small.setPolicy('p', { statements });
-          small.setRole('r', ['p']);
-          const large = engine();
-          // Enough other statements of both effects, so that both indexes are tries.
-          const filler: Statement[] = Array.from({ length: 300 }, (_, index) => ({
-            effect: index % 2 === 0 ? 'allow' : 'deny',
-            actions: ['Query'],
-            resources: [`srn2:user#u${index}${index % 3 === 0 ? '*' : ''}`],
-          }));
-          large.setPolicy('p', { statements: [...statements, ...filler] });
-          large.setRole('r', ['p']);
-          for (const [action, resource] of questions) {
-            const expected = small.decide(holder(['r']), action, toSrn(resource));
-            const actual = large.decide(holder(['r']), action, toSrn(resource));
-            expect({ ...actual, matchedStatements: indexes(actual) }).toEqual({
-              ...expected,
-              matchedStatements: indexes(expected),
-            });
-            expect(large.isAllowed(holder(['r']), action, toSrn(resource))).toBe(expected.allowed);
-          }
-        },
-      ),
-      { numRuns: 80 },
-    );
-  });
-
   it('equal those of Cedar for the same policies', () => {
     fc.assert(
       fc.property(
@@ -160,10 +127,6 @@ describe('decisions on random states', () => {
     );
   });
 });
-
-function indexes({ matchedStatements }: { matchedStatements: readonly { statementIndex: number }[] }): number[] {
-  return matchedStatements.map(({ statementIndex }) => statementIndex).sort((a, b) => a - b);
-}
 
 describe('bounds of a decision', () => {
   const many = (count: number): Statement[] =>

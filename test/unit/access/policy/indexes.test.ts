@@ -97,14 +97,6 @@ describe('the patterns of a set of roles', () => {
     heldRoles: ({ groups }) => ({ roles: groups, validFrom: -Infinity, validUntil: Infinity }),
   });
 
-  it('are searched where they have a star before their end', () => {
-    const resources = ['*', 'srn2:table#a', 'srn2:table#a*', 'srn2:*#*', 'srn2:table#*a', 'srn2:t*e#a', 'srn2:t*e#*a'];
-    engine.setPolicy('p', { statements: [{ effect: 'allow', resources }] });
-    engine.setRole('r', ['p']);
-    const grants = engine.simulatedGrants(['r'], undefined);
-    expect([grants.statementCount, grants.patternCount, grants.searchedPatternCount]).toEqual([1, 7, 3]);
-  });
-
   it('of a policy that is not stored have no role', () => {
     const unsaved = { statements: [{ effect: 'allow', actions: ['Query'], resources: ['*'] }] };
     const decide = (spec: unknown) => {

@@ -281,28 +281,6 @@ describe('limits', () => {
     expect(printed(sql)).toContain(reason);
   });
 
-  it.each([
-    ['bytes', { bytes: 20 }, 'SELECT a, b, c FROM t'],
-    ['tokens', { tokens: 5 }, 'SELECT a, b FROM t'],
-    ['nested', { nesting: 2 }, 'SELECT (((a))) FROM t'],
-    ['the text names more than', { tables: 1 }, 'SELECT a FROM t, u'],
-    ['common table expressions', { commonTables: 0 }, 'WITH c AS (SELECT a FROM t) SELECT a FROM c'],
-  ])('of %s can be set', (reason, limits, sql) => {
-    expect(judgeSql(sql).ok).toBe(true);
-    const judged = judgeSql(sql, { limits: { ...SQL_LIMITS, ...limits } });
-    expect(judged).toMatchObject({ ok: false, reason: expect.stringContaining(reason) });
-  });
-
-  it.each([
-    ['tokens', { tokens: 4 }, 'SELECT a FROM t', 'SELECT a, b FROM t'],
-    ['bytes', { bytes: 15 }, 'SELECT a FROM t', 'SELECT aa FROM t'],
-    ['the text names more than', { tables: 1 }, 'SELECT a FROM t', 'SELECT a FROM t, u'],
-  ])('of %s are the largest numbers that are accepted', (reason, limits, accepted, rejected) => {
-    const judge = (sql: string) => judgeSql(sql, { limits: { ...SQL_LIMITS, ...limits } });
-    expect(judge(accepted)).toMatchObject({ ok: true });
-    expect(judge(rejected)).toMatchObject({ ok: false, reason: expect.stringContaining(reason) });
-  });
-
   it('of nesting prevent a stack overflow of the parser at the maximum setting', () => {
     const limits = { ...SQL_LIMITS, nesting: 200 };
     for (const [open, close] of NESTING) {

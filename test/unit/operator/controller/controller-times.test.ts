@@ -56,20 +56,6 @@ async function value(sample: string): Promise<number> {
   return Number(line?.split(' ').at(-1));
 }
 
-describe('the resync', () => {
-  it.each([
-    [0, 540_000],
-    [0.5, 600_000],
-    [1, 660_000],
-  ])('with the random number %d follows after %i ms', async (chance, ms) => {
-    clock.chance = chance;
-    start();
-    expect(clock.delays).toEqual([ms]);
-    await clock.advance(ms);
-    expect(clock.delays).toEqual([ms, ms]);
-  });
-});
-
 it('reconciles four objects at once', async () => {
   let release = (): void => {};
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -90,13 +76,6 @@ it('measures the time of a reconciliation', async () => {
   start('a');
   await clock.advance(0);
   expect(await value('controller_runtime_reconcile_time_seconds_sum')).toBe(2.5);
-});
-
-it('writes no status where the plan has none', async () => {
-  plan = { actions: [] };
-  start('a');
-  await clock.advance(0);
-  expect([store.writes, lines, await value('controller_runtime_reconcile_total')]).toEqual([[], [], 1]);
 });
 
 it('neither retries nor logs a write that was rejected because another process leads', async () => {
@@ -137,18 +116,4 @@ describe('an object that is stalled', () => {
     await clock.advance(1);
     expect(reconciled).toEqual(['a', 'a']);
   });
-});
-
-it('records no Event for an object that stays ready while its warnings change', async () => {
-  const warned = (count: number): RolePlan => ({
-    actions: [],
-    status: { outcome: READY, fields: { policyCount: count }, warnings: [`warning ${count}`] },
-  });
-  plan = warned(1);
-  start('a');
-  await clock.advance(0);
-  plan = warned(2);
-  await clock.advance(11 * 60_000);
-  expect(store.get('Role', 'a')?.status).toMatchObject({ policyCount: 2 });
-  expect(recorder.events).toEqual([]);
 });

@@ -15,28 +15,6 @@ function setUp(...objects: ConstructorParameters<typeof FakeStore>) {
 describe('the deletion of an object', () => {
   const action = { do: 'delete', kind: 'Role', name: 'analysts', uid: undefined } as const;
 
-  it('is done', async () => {
-    const { store, ports } = setUp(role('analysts'));
-    await execute(action, undefined, ports);
-    expect(store.get('Role', 'analysts')).toBeUndefined();
-  });
-
-  it.each([
-    [{}, {}],
-    [{ uid: 'u' }, { uid: 'u' }],
-    [{ resourceVersion: '7' }, { resourceVersion: '7' }],
-    [
-      { uid: 'u', resourceVersion: '7' },
-      { uid: 'u', resourceVersion: '7' },
-    ],
-  ])('has the conditions of the plan: %j', async (conditions, expected) => {
-    const { store, ports } = setUp(role('analysts'));
-    let options: object | undefined;
-    store.delete = async (_kind, _name, given) => void (options = given);
-    await execute({ ...action, ...conditions }, undefined, ports);
-    expect(options).toEqual({ signal, ...expected });
-  });
-
   it('succeeds where the object is deleted already', async () => {
     const { store, ports } = setUp();
     store.failures.push(new StoreError('not-found', 'no such role'));

@@ -55,30 +55,3 @@ it('measures the time since a key was queued again while it was in progress', as
   await queue.get();
   expect((await values())['queue_duration_seconds_sum']).toBe(0.4);
 });
-
-it('adds a key without a delay at once', () => {
-  queue.addAfter('a', 0);
-  queue.addAfter('b', -1);
-  expect([queue.length, clock.delays]).toEqual([2, []]);
-  queue.addAfter('c', 1);
-  expect([queue.length, clock.delays]).toEqual([2, [1]]);
-});
-
-it('keeps the timer of a key that is delayed to the same time again', () => {
-  queue.addAfter('a', 50);
-  queue.addAfter('a', 50);
-  queue.addAfter('a', 51);
-  expect(clock.delays).toEqual([50]);
-  queue.addAfter('a', 49);
-  expect([clock.delays, clock.timers]).toEqual([[50, 49], 1]);
-});
-
-it('waits with timers that Node does not shorten', async () => {
-  const longest = 2 ** 31 - 1;
-  queue.addAfter('a', longest + 5);
-  expect(clock.delays).toEqual([longest]);
-  await clock.advance(longest);
-  expect([clock.delays, queue.length]).toEqual([[longest, 5], 0]);
-  await clock.advance(5);
-  expect(queue.length).toBe(1);
-});

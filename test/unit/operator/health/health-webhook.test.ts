@@ -301,22 +301,6 @@ it('sends alerts that changed after the last attempt at once, and not four hours
   expect(firing(14)).toEqual([`firing ${CRITICAL}`, `firing ${WARNING}`]);
 });
 
-it('waits twice as long after each failed delivery', async () => {
-  responses = [503, 503];
-  start();
-  await report({ [CRITICAL]: 1 });
-  await clock.advance(60_000);
-  await delivered(1);
-  // Half of the delay is random: three quarters of 1 s, then of 2 s.
-  for (const [index, delayMs] of [750, 1_500].entries()) {
-    await clock.advance(delayMs - 1);
-    expect(received).toHaveLength(index + 1);
-    await clock.advance(1);
-    await delivered(index + 2);
-  }
-  expect(deliveries).toEqual(['error', 'error', 'success']);
-});
-
 it('sends the alerts of a report while the receiver rejects those of another one', async () => {
   rejected = 'cluster';
   start();

@@ -1,9 +1,11 @@
+import type { Logger } from 'pino';
 import { describe, expect, it } from 'vitest';
 import type { Leases } from '../../../../src/kubernetes/leases.ts';
 import { DEFAULT_TIMES, LeaderElector, type LeaderTimes } from '../../../../src/operator/leader/leader.ts';
 import { FakeLeases } from './fake-leases.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
-import { silent } from '../fakes.ts';
+import { StoreError } from '../../../../src/store/resource-store.ts';
+import { loggedLines, silent } from '../fakes.ts';
 
 interface Candidate {
   readonly elector: LeaderElector;
@@ -16,14 +18,14 @@ function candidate(
   identity: string,
   leases: Leases,
   clock: FakeClock,
-  { work, times = DEFAULT_TIMES }: { work?: Promise<void>; times?: LeaderTimes } = {},
+  { work, times = DEFAULT_TIMES, log = silent }: { work?: Promise<void>; times?: LeaderTimes; log?: Logger } = {},
 ): Candidate {
   const terms = { began: 0, ended: 0 };
   const elector = new LeaderElector({
     leases,
     identity,
     clock,
-    log: silent,
+    log,
     times,
     async lead(signal) {
       terms.began++;
@@ -199,4 +201,20 @@ describe('two candidates', () => {
     expect(all.filter(({ elector }) => elector.isLeader())).toHaveLength(1);
     await Promise.all(all.map(({ elector }) => elector.stop()));
   });
+});
+
+it.each([
+  ['conflict', 0],
+  ['already-exists', 0],
+  ['unavailable', 1],
+  ['forbidden', 1],
+] as const)('warns of the error %s of a write %i times: another candidate may be faster', async (code, warnings) => {
+  const [clock, leases, { log, lines }] = [new FakeClock(), new FakeLeases(), loggedLines()];
+  leases.write = async () => Promise.reject(new StoreError(code, 'rejected'));
+  const { elector } = candidate('b', leases, clock, { log });
+  await settle();
+  expect(lines.map(({ msg, level }) => [level, msg])).toEqual(
+    Array.from({ length: warnings }, () => [40, 'failed to read or write the lease; retrying']),
+  );
+  await elector.stop();
 });

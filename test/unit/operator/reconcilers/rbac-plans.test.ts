@@ -1,15 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import {
-  DEFAULT_PRUNE_AFTER_MS,
-  EXPIRY_NOTICE_MS,
-  pruneExpired,
-  reportExpiry,
-} from '../../../../src/operator/reconcilers/assignment-expiry.ts';
-import { clusterHealthReportReconciler } from '../../../../src/operator/reconcilers/cluster-health-report.ts';
+import { pruneExpired, reportExpiry } from '../../../../src/operator/reconcilers/assignment-expiry.ts';
 import { roleReconciler } from '../../../../src/operator/reconcilers/role.ts';
-import { MAX_REPORTS } from '../../../../src/resources/cluster-health-report.ts';
-import type { StoreEvent } from '../../../../src/store/resource-store.ts';
-import { clusterHealthReport, role, roleAssignment } from '../../../builders/resources.ts';
+import { role, roleAssignment } from '../../../builders/resources.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const HOUR = 3_600_000;
@@ -23,10 +15,6 @@ const assigned = (...expiriesMs: (number | undefined)[]) =>
       ...(ms === undefined ? {} : { expiresAt: at(ms) }),
     })),
   });
-
-it('announces an expiry a day before it, and removes the subject 30 days after it', () => {
-  expect([EXPIRY_NOTICE_MS, DEFAULT_PRUNE_AFTER_MS]).toEqual([86_400_000, 2_592_000_000]);
-});
 
 describe('the report of the expiries of an assignment changes', () => {
   it.each<[string, number | undefined, number, readonly (number | undefined)[]]>([
@@ -80,22 +68,4 @@ describe('a Role', () => {
       'policies `a`, `b` are invalid, so the role denies everything: see the status of those policies',
     );
   });
-});
-
-it('the other reports are reconciled only when one is added or deleted beyond the limit', () => {
-  const { watches, onOwnEvent } = clusterHealthReportReconciler();
-  const keysOf = (type: StoreEvent['type']) => [
-    ...(watches[0]!.keysOf({ type, kind: 'ClusterHealthReport', object: clusterHealthReport('r0') } as never) ?? []),
-  ];
-  const names = Array.from({ length: MAX_REPORTS }, (_, index) => `r${index}`);
-  const add = (name: string) =>
-    onOwnEvent?.({ type: 'added', kind: 'ClusterHealthReport', object: clusterHealthReport(name) });
-  for (const name of names.slice(1)) add(name);
-  expect([keysOf('added'), keysOf('modified'), keysOf('deleted')]).toEqual([[], [], []]);
-  add('r0');
-  expect([keysOf('added').length, keysOf('modified'), keysOf('deleted').length]).toEqual([
-    MAX_REPORTS,
-    [],
-    MAX_REPORTS,
-  ]);
 });

@@ -106,12 +106,6 @@ describe('the state of a token', () => {
     const { status } = planOf(observed);
     expect([status?.fields.state, status?.outcome.reason]).toEqual([state, reason]);
   });
-
-  it('at its end is expired, and no token is created', () => {
-    const plan = planOf(withSecret({ hashes: undefined, tokenSecret: undefined }, { expiresAt: at(0) }));
-    expect(plan.actions).toEqual([]);
-    expect(plan.status).toMatchObject({ outcome: { reason: 'Expired' }, fields: { state: 'Expired' } });
-  });
 });
 
 describe('the Secret of a token', () => {
