@@ -310,27 +310,6 @@ describe('the alerts', () => {
     },
   );
 
-  it('fire for an old report if there is no leader', async () => {
-    const rule = rules.find(({ alert }) => alert === 'OlapHealthReportStale');
-    if (rule === undefined) throw new Error('the alert is missing');
-    const output = await promtoolTest([
-      {
-        interval: '30s',
-        input_series: [
-          {
-            series: 'olap_warden_health_next_run_timestamp_seconds{namespace="olap",pod="a"}',
-            values: '1200x20 stale',
-          },
-        ],
-        alert_rule_test: [
-          { ...firing(rule, true, { namespace: 'olap' }), eval_time: '70m' },
-          { ...firing(rule, true, { namespace: 'olap' }), eval_time: '50m', exp_alerts: [] },
-        ],
-      },
-    ]);
-    expect(output).toContain('SUCCESS');
-  });
-
   it('do not fire for a deleted report, but for all reports when there is no leader', async () => {
     const rule = named('OlapHealthReportStale');
     const next = (report: string, values: string) => ({

@@ -86,28 +86,6 @@ describe('with an operator', () => {
     expect(events).toMatch(/Normal\s+Ready.*the resource is ready/);
   });
 
-  it('an assignment waits for its role and is counted in its status', async () => {
-    const subjects = [
-      { type: 'group' as const, name: 'data' },
-      { type: 'domain' as const, name: 'example.com' },
-    ];
-    await apply(roleAssignment('team', { role: 'writers', subjects }));
-    await until('roleassignments.olapwarden.io', 'team', 'False RoleNotFound');
-    await apply(role('writers'));
-    await until('roleassignments.olapwarden.io', 'team', 'True Ready');
-    await eventually(
-      () => get('roles.olapwarden.io', 'writers'),
-      (object) => object?.status?.['subjectCount'] === 2,
-    );
-  });
-
-  it('an invalid Policy has its errors in the status', async () => {
-    await apply(policy('typo', { statements: [{ effect: 'allow', actions: ['Quary'], resources: ['*'] }] }));
-    const stalled = await until('policies.olapwarden.io', 'typo', 'False InvalidPolicy');
-    expect(stalled.status?.conditions?.map(({ type }) => type)).toEqual(['Ready', 'Stalled']);
-    expect(stalled.status?.conditions?.[0]?.message).toContain('Query');
-  });
-
   it('predefined resources exist and are restored after a deletion or change', async () => {
     for (const { metadata } of PREDEFINED_POLICIES) await until('policies.olapwarden.io', metadata.name, 'True Ready');
     for (const { metadata } of PREDEFINED_ROLES) await until('roles.olapwarden.io', metadata.name, 'True Ready');
@@ -139,13 +117,6 @@ describe('with an operator', () => {
       return (await version()) === before;
     };
     await eventually(unchanged, Boolean);
-  });
-
-  it('has the metric names of controller-runtime', async () => {
-    const text = await running.registry.metrics();
-    expect(text).toMatch(/controller_runtime_reconcile_total\{controller="role",result="success"\} [1-9]/);
-    expect(text).toMatch(/workqueue_adds_total\{name="role",controller="role"\} [1-9]/);
-    expect(text).toContain('leader_election_master_status{name="olap-warden-operator"} 1');
   });
 
   describe('a ServiceToken', () => {
@@ -203,25 +174,6 @@ describe('with an operator', () => {
       unsubscribe();
       const states = new Set(tokens.map((token) => [knownTo(token, fresh), knownTo(token, old)].join()));
       expect([...states].filter((state) => state !== 'no,now')).toEqual(['now,still', 'now,no']);
-    });
-
-    it('does not overwrite a foreign Secret', async () => {
-      await kubectl('create', 'secret', 'generic', 'theirs', '--from-literal=password=x');
-      await apply(serviceToken('greedy', { secretName: 'theirs' }));
-      const stalled = await until('servicetokens.olapwarden.io', 'greedy', 'False SecretNotOwned');
-      expect(stalled.status?.conditions?.map(({ type }) => type)).toEqual(['Ready', 'Stalled']);
-      expect(values(await secret('theirs'))).toEqual({ password: 'x' });
-      expect(stalled.status).not.toHaveProperty('secretHash');
-    });
-
-    it('expires at its time', async () => {
-      await apply(serviceToken('short', { secretName: 'short-token' }));
-      await until('servicetokens.olapwarden.io', 'short', 'False Unassigned');
-      const expiresAt = new Date(Date.now() + 2500).toISOString();
-      await apply(serviceToken('short', { secretName: 'short-token', expiresAt }));
-      const expired = await until('servicetokens.olapwarden.io', 'short', 'False Expired');
-      expect(expired.status?.['state']).toBe('Expired');
-      expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(expiresAt));
     });
 
     it('ends when its Secret is deleted, and another one is generated', async () => {

@@ -104,14 +104,4 @@ describe('a gateway whose configuration file changes', () => {
     expect(await lifetimeMs()).toBe(86_400_000);
     expect(await usage()).toMatchObject({ cleanerEnabled: false, targetPercent: 60 });
   });
-
-  it('returns 404 for an expired result that is not deleted yet', async () => {
-    await writeFile(file, `${PROPERTIES}expiration=1s\n`);
-    await expect.poll(lifetimeMs, SOON).toBe(1000);
-    const { requestId } = await submit();
-    const status = async (): Promise<number> =>
-      (await gateway.call('GET', `/query/${requestId}/results?offset=0`)).status;
-    await expect.poll(status, SOON).toBe(404);
-    expect((await gateway.call('GET', `/query/${requestId}/metadata`)).status).toBe(404);
-  });
 });

@@ -11,13 +11,6 @@ import { DEFAULT_PAGINATION_SETTINGS } from '../../../src/results/settings.ts';
 import { MemoryStore } from '../../../src/results/stores/memory/memory-store.ts';
 import { testApp } from '../../support/app.ts';
 import { sharedPinot, type PinotClient } from '../../support/pinot.ts';
-import { seeded } from '../../support/seed.ts';
-
-/** The bytes between the brackets of `rows`. */
-function rowsText(answer: string): string {
-  const from = answer.indexOf('"rows":[') + '"rows":['.length;
-  return answer.slice(from, answer.indexOf(']}', answer.lastIndexOf(']]}') + 1));
-}
 
 describe('paginated queries on a real Pinot', () => {
   let pinot: PinotClient;
@@ -54,50 +47,6 @@ describe('paginated queries on a real Pinot', () => {
     expect(answer.body).toMatch(/^\{"resultTable":\{"dataSchema":/);
     return answer.json();
   };
-
-  // Ordered by a column whose values a double can hold: Pinot compares LONGs as doubles, and equal ones come in any order.
-  it('returns the bytes of the engine page by page in random order', async () => {
-    const sql = 'SELECT * FROM orders ORDER BY orderedAt LIMIT 20000';
-    const direct = rowsText(await pinot.query(sql));
-    const { requestId, numRowsResultSet } = await submit(sql, 100);
-    expect(numRowsResultSet).toBe(20_000);
-    const size = 777;
-    const offsets = Array.from({ length: Math.ceil(numRowsResultSet / size) }, (_, i) => i * size);
-    const pages = new Map<number, string>();
-    for (const offset of seeded().shuffled(offsets)) {
-      const page = await app.inject(`/query/${requestId}/results?offset=${offset}&numRows=${size}`);
-      expect(page.statusCode).toBe(200);
-      expect(page.json()).toMatchObject({ offset, numRows: Math.min(size, numRowsResultSet - offset) });
-      pages.set(offset, rowsText(page.body));
-    }
-    expect(offsets.map((offset) => pages.get(offset)).join(',')).toBe(direct);
-    expect(direct).toContain('9007199254740993');
-  });
-
-  it('keeps the spelling of values', async () => {
-    const sql = 'SELECT * FROM types ORDER BY id LIMIT 100';
-    const direct = rowsText(await pinot.query(sql));
-    const { requestId } = await submit(sql, 1);
-    const page = await app.inject(`/query/${requestId}/results?offset=0&numRows=100`);
-    expect(rowsText(page.body)).toBe(direct);
-  });
-
-  it('returns the engine’s response to a failed query and stores nothing', async () => {
-    const sql = 'SELECT nosuch FROM orders LIMIT 10';
-    const answer = await app.inject({ method: 'POST', url: '/query/sql?doPaginate=true', payload: { sql } });
-    expect(answer.statusCode).toBe(200);
-    expect(answer.json<{ exceptions: unknown[] }>().exceptions).not.toHaveLength(0);
-    expect(answer.json()).not.toHaveProperty('nextOffsetParams');
-  });
-
-  it('returns the schema of a result without rows', async () => {
-    const sql = 'SELECT orderId, city FROM orders WHERE orderId < 0 LIMIT 10';
-    const answer = await app.inject({ method: 'POST', url: '/query/sql?doPaginate=true', payload: { sql } });
-    expect(answer.json()).toMatchObject({
-      resultTable: { dataSchema: { columnNames: ['orderId', 'city'] }, rows: [] },
-      numRowsResultSet: 0,
-    });
-  });
 
   describe('where the broker queries no server', () => {
     const EMPTY = `empty_${randomBytes(4).toString('hex')}`;
@@ -165,14 +114,5 @@ describe('paginated queries on a real Pinot', () => {
       });
       expect(answer.json()).not.toHaveProperty('warnings');
     });
-  });
-
-  it('passes a query without pagination through, compressed or not', async () => {
-    const sql = 'SELECT orderId, city FROM orders ORDER BY orderedAt LIMIT 50';
-    const direct = rowsText(await pinot.query(sql));
-    const answer = await app.inject({ method: 'POST', url: '/query/sql', payload: { sql } });
-    expect(rowsText(answer.body)).toBe(direct);
-    const byGet = await app.inject(`/query/sql?sql=${encodeURIComponent(sql)}`);
-    expect(rowsText(byGet.body)).toBe(direct);
   });
 });

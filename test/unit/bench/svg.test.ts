@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkCurve, type Curve } from '../../../bench/frame/curve.ts';
+import { type Curve } from '../../../bench/frame/curve.ts';
 import { drawCurve } from '../../../bench/frame/svg.ts';
 
 const axis = (scale: 'linear' | 'log', label = 'roles') => ({ label, unit: 'ms', scale });
@@ -59,29 +59,5 @@ describe('the picture of a curve', () => {
 
   it('has colours for light and for dark ground', () => {
     expect(drawCurve(curveOf())).toContain('@media (prefers-color-scheme: dark)');
-  });
-
-  it.each([
-    ['an id for a path', { id: '../secrets' }, 'the id may have'],
-    ['no points', { series: [] }, 'it has no points'],
-    ['a value that is not a number', { series: [{ name: 'a', points: [[1, Number.NaN]] }] }, 'is not a number'],
-    ['0 on a logarithmic axis', { series: [{ name: 'a', points: [[0, 1]] }] }, 'has no 0'],
-    [
-      'points that do not ascend',
-      {
-        series: [
-          {
-            name: 'a',
-            points: [
-              [2, 1],
-              [1, 1],
-            ],
-          },
-        ],
-      },
-      'must ascend',
-    ],
-  ] as const)('is not drawn with %s', (_, change, message) => {
-    expect(() => checkCurve(curveOf(change))).toThrow(message);
   });
 });

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commandsOf } from '../../support/documents/blocks.ts';
 import { ROOT } from '../../support/documents/pages.ts';
-import { commandsWithOutput, patternOf, withoutSpace } from '../../support/documents/printed.ts';
 import { blocksOf, RUNNERS, shellBlocks } from '../../support/documents/shell-blocks.ts';
 
 const NOT_RUN = 'not run: ';
@@ -44,37 +43,5 @@ describe('commands of make', () => {
     });
     expect(made).toMatchObject({ status: 0, stderr: '' });
     expect(made.stdout).not.toBe('');
-  });
-});
-
-describe('printed texts', () => {
-  const page = '$ a \\\n  b\n{"n":12,"path":\n "…"}\n…\n$ c\n';
-
-  it('belong to the command above them', () => {
-    expect(commandsWithOutput(page)).toEqual([
-      { command: 'a b', output: '{"n":12,"path":\n "…"}\n…' },
-      { command: 'c', output: '' },
-    ]);
-  });
-
-  it.each([
-    ['{"n":12,"path":\n "…"}', '{"n":12,"path":"/x"}', true],
-    ['{"n":12,"path":\n "…"}', '{"n":13,"path":"/x"}', false],
-    ['{"n":12,"path":\n "…"}', '{"n":12,"path":"/x"} and more', false],
-    ['a (b) [c] $d', 'a (b) [c] $d', true],
-    ['at 2026-11-22T20:07:12.105Z', 'at 2027-01-02T03:04:05.678Z', true],
-    ['at 2026-11-22T20:07:12.105Z', 'at noon', false],
-    [
-      '31 passed, 3 failed (2 warning, 1 advice) on x in 0.3 s',
-      '30 passed, 4 failed (1 critical) on x in 12.5 s',
-      true,
-    ],
-    [
-      '31 passed, 3 failed (2 warning, 1 advice) on x in 0.3 s',
-      '30 passed, 4 failed (1 critical) on y in 12.5 s',
-      false,
-    ],
-  ])('%j and %j', (shown, printed, same) => {
-    expect(patternOf(shown).test(withoutSpace(printed))).toBe(same);
   });
 });

@@ -1,11 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import type { Browser, Page } from 'playwright-core';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { boundCalls } from '../../support/browser-limits.ts';
-import { tryBrowser } from '../../support/try-browser.ts';
 
 const INSTALL = resolve(import.meta.dirname, '../../../tools/install.sh');
 /** Programs that the installer itself calls. There is no `apt-get` among them. */
@@ -58,50 +55,5 @@ describe('the browser of the tests', () => {
       ['firefox', 'no `firefox-esr` found, and none of `firefox`: install it, or set FIREFOX'],
     ] as const)
       expect(find(part)).toMatchObject({ status: 1, stderr: expect.stringContaining(text) as string });
-  });
-});
-
-describe('the trial of a browser', () => {
-  it('passes when a page of a local server is shown', async () => {
-    await tryBrowser('/usr/bin/good', async (url) => {
-      expect(await (await fetch(url)).text()).toContain('<title>trial</title>');
-      return 'trial42';
-    });
-  });
-
-  it('says which browser does not load a page, and what to do', async () => {
-    const hanging = tryBrowser('/usr/bin/hanging', () => new Promise(() => undefined), 20);
-    await expect(hanging).rejects.toThrow(
-      /^the browser `\/usr\/bin\/hanging` does not work: not within 0\.02 s: a page of http:\/\/127\.0\.0\.1:\d+\/\n.*tools\/install\.sh browser/s,
-    );
-  });
-
-  it('says what a browser shows whose scripts do not run', async () => {
-    const silent = tryBrowser('/usr/bin/silent', () => Promise.resolve('trial'));
-    await expect(silent).rejects.toThrow('a page shows `trial` instead of `trial42`');
-  });
-});
-
-describe('a browser that hangs', () => {
-  /** An object as those of Playwright, which have their methods from their class. */
-  function fake(properties: object = {}): object {
-    const done = (): Promise<string> => Promise.resolve('done');
-    const names =
-      'newContext close newPage cookies clearCookies grantPermissions storageState addInitScript route unroute unrouteAll title content';
-    const others =
-      'setViewportSize evaluateAll count all allTextContents allInnerTexts press type insertText down up move click wheel';
-    const methods = Object.fromEntries(`${names} ${others}`.split(' ').map((name) => [name, done]));
-    const shared = { ...methods, evaluate: () => new Promise(() => undefined) };
-    return Object.assign(Object.create(shared) as object, properties);
-  }
-
-  it('fails the call that waits for it, and says which', async () => {
-    const page = fake({ context: () => context, locator: () => fake(), keyboard: fake(), mouse: fake() }) as Page;
-    const context = fake();
-    boundCalls(fake() as Browser, page, 20);
-    await expect(page.evaluate('fetch("/tables")')).rejects.toThrow(
-      'not within 0.02 s: page.evaluate(fetch("/tables")) in the browser',
-    );
-    expect(await page.title()).toBe('done');
   });
 });

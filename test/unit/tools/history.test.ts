@@ -78,17 +78,4 @@ describe('a history that fails', () => {
       expect.stringContaining('PUT Role 5'),
     ]);
   });
-
-  it('is shortened as far as the number of tries allows', async () => {
-    const fails = async (part: readonly Write[]): Promise<boolean> => (await contradictionsOf(part)).length > 0;
-    const { items, tries, isMinimal } = await shrink(writes, fails, 3);
-    expect([tries, isMinimal]).toEqual([3, false]);
-    expect(items.length).toBeLessThan(writes.length);
-    expect(await fails(items)).toBe(true);
-  });
-
-  it('needs an order: no part of a history without a fault is printed', async () => {
-    const { items, isMinimal } = await shrink(writes, async () => false, 2_000);
-    expect([items.length, isMinimal]).toEqual([writes.length, true]);
-  });
 });

@@ -198,30 +198,6 @@ describe('service tokens', () => {
 });
 
 describe('the warnings of a policy', () => {
-  it('end the reading of the tables after two seconds, and leave out tables then', async () => {
-    const clock = new FakeClock();
-    const store = new MemoryStore();
-    const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' });
-    let reading: AbortSignal | undefined;
-    const tables = {
-      actualTables: (_names: readonly string[], signal: AbortSignal) => {
-        reading = signal;
-        return new Promise<never>((_resolve, reject) => {
-          signal.addEventListener('abort', () => reject(signal.reason as Error));
-        });
-      },
-      tableNames: () => [],
-    };
-    const manager = new RbacManager({ store, directory, clock, tables });
-    const statements = [{ resources: ['srn2:table#nosuch', 'srn2:role#nosuch'] }];
-    const warnings = manager.policyWarnings(EVE, { statements });
-    await clock.advance(1999);
-    expect(reading?.aborted).toBe(false);
-    await clock.advance(1);
-    expect(reading?.aborted).toBe(true);
-    expect(await warnings).toEqual([expect.stringContaining('role `nosuch`')]);
-  });
-
   it('leave no timer where the tables could be read', async () => {
     const clock = new FakeClock();
     const store = new MemoryStore();

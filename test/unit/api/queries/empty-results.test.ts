@@ -101,12 +101,6 @@ describe.each(['memory', 'file'])(
       expect(await json('/query/resultStore')).toEqual({ resultMetadataList: [] });
     });
 
-    it('expires as any other', async () => {
-      const id = await submit();
-      now += DEFAULT_PAGINATION_SETTINGS.expirationMs;
-      expect((await call(`/query/${id}/results?offset=0`)).status).toBe(404);
-    });
-
     it('is the result of an asynchronous query', async () => {
       const answer = await call('/query/sql?doPaginate=true&async=true', { method: 'POST', body: BODY });
       const { requestId } = (await answer.json()) as { requestId: string };

@@ -1,4 +1,3 @@
-import { gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { clusterResource, formatSrn } from '../../../../src/access/policy/srn.ts';
@@ -273,16 +272,6 @@ describe('paginated queries over HTTP', () => {
     expect(answer.json<{ message: string }>().message).toMatch(message);
   });
 
-  it('returns an empty result with its schema and without a next page', async () => {
-    endpoint.answer = () => responseOf(answerText([]));
-    const answer = await submit();
-    expect(answer.json()).toMatchObject({ numRowsResultSet: 0, numRows: 0, offset: 0, resultTable: { rows: [] } });
-    expect(answer.json()).not.toHaveProperty('nextOffsetParams');
-    const { requestId } = answer.json<{ requestId: string }>();
-    expect((await app.inject(`/query/${requestId}/results?offset=0`)).statusCode).toBe(200);
-    expect((await app.inject(`/query/${requestId}/results?offset=1`)).statusCode).toBe(400);
-  });
-
   it('forwards a response with exceptions unchanged, and stores nothing', async () => {
     for (const text of [
       answerText(rowTexts(3), { exceptions: '[{"errorCode":427,"message":"1 servers [] not responded"}]' }),
@@ -319,14 +308,6 @@ describe('paginated queries over HTTP', () => {
     expect(store.usedBytes).toBe(0);
   });
 
-  it('decompresses a compressed response of the engine', async () => {
-    const packed = gzipSync(answerText(rowTexts(10)));
-    endpoint.answer = () => responseOf(packed, { chunkBytes: 20, headers: { 'content-encoding': 'gzip' } });
-    expect((await submit()).json()).toMatchObject({ numRowsResultSet: 10 });
-    endpoint.answer = () => responseOf(packed.subarray(0, 100), { headers: { 'content-encoding': 'gzip' } });
-    expect((await submit()).statusCode).toBe(502);
-  });
-
   it('returns 507 with advice when the memory store is full', async () => {
     endpoint.answer = () => responseOf(answerText(rowTexts(40_000)));
     const answer = await submit();
@@ -346,13 +327,6 @@ describe('paginated queries over HTTP', () => {
     expect((await app.inject(`/query/${id}/metadata`)).statusCode).toBe(403);
   });
 
-  it('rejects an unparsable query', async () => {
-    const answer = await submit('doPaginate=true', 'SELECT * FROM orders WHERE (');
-    expect(answer.statusCode).toBe(400);
-    expect(answer.json<{ message: string }>().message).toContain('is rejected: line');
-    expect(endpoint.requests).toHaveLength(0);
-  });
-
   it('stores and returns nothing if the query read tables that were not authorized', async () => {
     const text = answerText(rowTexts(5)).replace('"traceInfo"', '"tablesQueried":["orders","secrets"],"traceInfo"');
     for (const body of [text, text.replace('"exceptions":[]', '"exceptions":[{"errorCode":1}]')]) {
@@ -362,17 +336,6 @@ describe('paginated queries over HTTP', () => {
       expect(answer.body).not.toContain('900719925474');
     }
     expect(store.usedBytes).toBe(0);
-  });
-
-  it('checks the tables of FORWARD_TABLE, too', async () => {
-    denied.add('Query srn2:table#secrets');
-    const answer = await app.inject({
-      method: 'POST',
-      url: '/query/sql?doPaginate=true',
-      headers: { FORWARD_TABLE: 'orders, secrets' },
-      payload: { sql: 'SELECT * FROM orders' },
-    });
-    expect(answer.statusCode).toBe(403);
   });
 
   it('lets only the owner, or a caller with the right to all results, read and delete a result', async () => {
@@ -482,19 +445,6 @@ describe('paginated queries over HTTP', () => {
     expect((await app.inject('/query/resultStore/usage')).json()).toEqual({ ...empty, usedBytes });
     denied.add('GetResponseStore srn2:');
     expect((await app.inject('/query/resultStore/usage')).statusCode).toBe(403);
-  });
-
-  it('streams a query without pagination', async () => {
-    const answer = await submit('numRows=2');
-    expect(answer.body).toBe(answerText(rowTexts(10)));
-    expect(store.usedBytes).toBe(0);
-  });
-
-  it('rejects a body without a query', async () => {
-    for (const payload of ['{', '{}', '{"sql":1}', '[]']) {
-      const headers = { 'content-type': 'application/json' };
-      expect((await app.inject({ method: 'POST', url: '/query/sql', payload, headers })).statusCode).toBe(400);
-    }
   });
 
   it('limits the number of concurrent submissions', async () => {

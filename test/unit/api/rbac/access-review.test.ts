@@ -109,20 +109,6 @@ describe('the access review', () => {
     expect((await review(gateway)).unused.map(({ kind }) => kind)).toContain('statement');
   });
 
-  it('has pages, whose links keep the number of days', async () => {
-    const gateway = await recorded();
-    await gateway.pass(30);
-    const first = await gateway.call('GET', '/access-review?unusedDays=30&limit=2');
-    expect(first.body.unused).toHaveLength(2);
-    const link = /^<\/api\/v1\/rbac-manager(.*)>; rel="next"$/.exec(String(first.headers['link']))?.[1];
-    expect(link).toContain('unusedDays=30');
-    const second = await gateway.call('GET', link!);
-    expect(second.body.total).toBe(first.body.total);
-    expect([...first.body.unused, ...second.body.unused]).toEqual(
-      (await review(gateway, '?unusedDays=30')).unused.slice(0, 4),
-    );
-  });
-
   it('shows only what the caller may read', async () => {
     const gateway = await recorded(['health-reader']);
     await gateway.pass(100);
