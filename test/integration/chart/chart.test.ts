@@ -132,41 +132,6 @@ describe('properties as nested mappings', () => {
   });
 });
 
-describe('releases side by side', () => {
-  /** One set for the whole cluster, independent of the release that installs it. */
-  const DEFINITION = 'CustomResourceDefinition';
-  const CLUSTER_SCOPED = /^(ClusterRole|ClusterRoleBinding|(Mutating|Validating)AdmissionPolicy(Binding)?)$/;
-  const everything = { name: 'all', values: { admission: { bind: true } } };
-
-  it('have different names for all cluster-scoped objects', async () => {
-    const [first, second] = await Promise.all(
-      ['first', 'second'].map(async (name) => {
-        const objects = objectsOf(await render(helm, everything, { name, namespace: name }));
-        return objects.filter(({ metadata }) => metadata.namespace === undefined);
-      }),
-    );
-    const own = (objects: readonly Rendered[] = []) =>
-      objects.filter(({ kind }) => kind !== DEFINITION).map(({ kind, metadata }) => `${kind} ${metadata.name}`);
-    expect(own(first).length).toBeGreaterThan(10);
-    expect(own(first).filter((name) => own(second).includes(name))).toEqual([]);
-    for (const { kind } of first ?? []) {
-      if (kind !== DEFINITION) expect(kind).toMatch(CLUSTER_SCOPED);
-    }
-  });
-
-  it('apply their admission rules only in their own namespaces, with exemptions for their own gateways', async () => {
-    const manifest = await render(helm, everything, { name: 'first', namespace: 'one' });
-    const bindings = objectsOf(manifest).filter(({ kind }) => kind.endsWith('AdmissionPolicyBinding'));
-    expect(bindings).not.toEqual([]);
-    const selector = { matchLabels: { 'kubernetes.io/metadata.name': 'one' } };
-    for (const binding of bindings) {
-      expect(binding).toMatchObject({ spec: { matchResources: { namespaceSelector: selector } } });
-    }
-    expect(manifest).toContain(':first-olap-warden-gateway');
-    expect(manifest).not.toContain(':olap-warden-gateway');
-  });
-});
-
 describe('values that the chart rejects', () => {
   it.each([
     ['no controller', { engine: { controllers: [] } }, 'controllers'],

@@ -105,16 +105,6 @@ describe.each(CUSTOM_KINDS)('kubectl on a %s', (kind) => {
   const resource = `${plural}.${GROUP}`;
   const golden = (name: string): string => join(GOLDEN, `${name}-${plural}.txt`);
 
-  it('explains it', async () => {
-    const texts = [
-      await kubectl('explain', resource),
-      await kubectl('explain', `${resource}.spec`),
-      await kubectl('explain', `${resource}.status`),
-      await kubectl('explain', resource, '--recursive'),
-    ];
-    await expect(masked(texts.join('\n'))).toMatchFileSnapshot(golden('explain'));
-  });
-
   it('lists it with its columns', async () => {
     const text = await kubectl('get', resource, '-o', 'wide');
     await expect(masked(text).replaceAll(/(?<=\s)(\d+[smhdy])+(?=\s|$)/gm, 'AGE')).toMatchFileSnapshot(golden('get'));

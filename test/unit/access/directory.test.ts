@@ -175,37 +175,6 @@ describe('Directory', () => {
     store.seed(serviceToken('taker', {}, stored(), withHashes({ accessKey: 'key2' })));
     expect(directory.tokenByAccessKey('key1')).toMatchObject({ name: 'victim' });
   });
-
-  it('ignores changes of the status only', () => {
-    const { store, directory, mayQuery } = setUp();
-    store.seed(
-      policy('read', {}, stored({ generation: 1 })),
-      role('analysts', { policies: ['read'] }),
-      roleAssignment('a', { role: 'analysts', subjects: [ada] }),
-    );
-    expect(mayQuery()).toBe(true);
-    const grants = directory.grantsOf(ADA);
-    const { metadata, ...rest } = store.get('Policy', 'read')!;
-    // Like a status update in a store that keeps uid and generation.
-    const update = (fields: object, spec = rest.spec) =>
-      store.replace({ ...rest, spec, metadata: { ...metadata, ...fields } });
-    update({});
-    expect(directory.grantsOf(ADA)).toBe(grants);
-    update({ generation: 2 }, { statements: [statement({ effect: 'deny' })] });
-    expect(mayQuery()).toBe(false);
-  });
-
-  it('keeps deciding by its last state after close()', () => {
-    const { store, directory, mayQuery } = setUp();
-    store.seed(
-      policy('read'),
-      role('analysts', { policies: ['read'] }),
-      roleAssignment('a', { role: 'analysts', subjects: [ada] }),
-    );
-    directory.close();
-    store.seed(policy('read', { statements: [statement({ effect: 'deny' })] }));
-    expect(mayQuery()).toBe(true);
-  });
 });
 
 describe('Assignments that expire', () => {

@@ -116,18 +116,6 @@ describe('commands', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('name targets and variables of the Makefile', () => {
-    const makefile = read('Makefile');
-    const commands = commandsWith(/^make /);
-    expect(commands.length).toBeGreaterThanOrEqual(8);
-    for (const { command } of commands) {
-      const [, target, ...rest] = command.split('#')[0]!.trim().split(/\s+/);
-      const line = new RegExp(`^${target!}:.*## .*$`, 'm').exec(makefile)?.[0];
-      expect([command, line]).not.toEqual([command, undefined]);
-      for (const argument of rest) expect([line, argument.split('=')[0]]).toEqual([line, wordIn(line!, argument)]);
-    }
-  });
-
   it('give olap-warden flags that it has', () => {
     const helps: Record<string, string> = {
       check: read('src/commands/check-settings.ts') + read('src/commands/check.ts'),
@@ -205,12 +193,6 @@ function hasValue(key: string): boolean {
     value = (value as Record<string, unknown>)[part];
   }
   return true;
-}
-
-/** The variable of `VARIABLE=value` if the help of its target names it. */
-function wordIn(help: string, argument: string): string | undefined {
-  const [name = ''] = argument.split('=');
-  return new RegExp(`\\b${name}\\b`).test(help) ? name : undefined;
 }
 
 /** The keys of the leaves of an object, such as `a.b`. */

@@ -27,7 +27,7 @@ const PATTERNS: readonly ((name: string, index: number) => string)[] = [
   (name, index) => `srn2:t*#${name}.${index}`,
   (name, index) => `srn2:role#${name}${index}`,
 ];
-/** Their number has no common factor with that of the patterns, nor with the 32 bits of a word. */
+/** Their number has no common factor with that of the patterns. */
 const ACTIONS = [
   ['Query'],
   ['Query*'],
@@ -56,7 +56,8 @@ function asked(pattern: string): string[] {
   return ['', 'x', 'able_x'].map((text) => pattern.replace('srn2:*#', 'srn2:user#').replaceAll('*', text));
 }
 
-describe.each([1, 31, 32, 33, 64, 100, 160, 161, 400])('%i statements', (count) => {
+// More than 128 are in a trie.
+describe.each([1, 33, 100, 400])('%i statements', (count) => {
   const list = statements(count);
   const engine = new DecisionEngine(DEPLOYMENT, {
     heldRoles: ({ groups }) => ({ roles: groups, validFrom: -Infinity, validUntil: Infinity }),

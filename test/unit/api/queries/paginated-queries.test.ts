@@ -327,6 +327,13 @@ describe('paginated queries over HTTP', () => {
     expect((await app.inject(`/query/${id}/metadata`)).statusCode).toBe(403);
   });
 
+  it('rejects an unparsable query', async () => {
+    const answer = await submit('doPaginate=true', 'SELECT * FROM orders WHERE (');
+    expect(answer.statusCode).toBe(400);
+    expect(answer.json<{ message: string }>().message).toContain('is rejected: line');
+    expect(endpoint.requests).toHaveLength(0);
+  });
+
   it('stores and returns nothing if the query read tables that were not authorized', async () => {
     const text = answerText(rowTexts(5)).replace('"traceInfo"', '"tablesQueried":["orders","secrets"],"traceInfo"');
     for (const body of [text, text.replace('"exceptions":[]', '"exceptions":[{"errorCode":1}]')]) {

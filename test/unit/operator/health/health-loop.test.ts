@@ -156,15 +156,6 @@ describe('the health task', () => {
     expect(report()?.status?.checks).toHaveLength(CATALOGUE.length);
   });
 
-  it('runs every 20 minutes', async () => {
-    start();
-    await pass(5_100);
-    await pass(20 * 60_000 - 500);
-    expect(runs).toHaveLength(1);
-    await pass(600);
-    expect(runs).toHaveLength(2);
-  });
-
   it('runs again after 30 s and 1, 2 and 5 minutes when it could not read the cluster, and then by its schedule', async () => {
     const engine = new ReplayEngine('1.5.1').on('GET', 'controller', '/cluster/info', { status: 503, body: '' });
     gather = createGather({ engine, clock: systemClock, attempts: 1 });
@@ -376,19 +367,6 @@ describe('the health task', () => {
     await annotate('2');
     await pass(100);
     expect(changes).toMatchObject([{ state: 'FAIL' }, { name: 'REPLICATION_CHECK', state: 'PASS' }]);
-  });
-
-  it('passes thresholds to the checks', async () => {
-    gather = async () =>
-      cluster([table('t_OFFLINE', { enabled: false, config: { replication: '1', timeColumn: undefined } })]);
-    start();
-    await settle();
-    await setSpec({
-      thresholds: { REPLICATION_CHECK: { minReplication: 1 } },
-      disabledChecks: ['SEGMENT_COUNT_CHECK'],
-    });
-    await pass(5_100);
-    expect(report()?.status).toMatchObject({ pass: CATALOGUE.length - 1, fail: 0 });
   });
 
   it('writes nothing after it lost leadership', async () => {
