@@ -29,10 +29,12 @@ afterAll(async () => {
 const button = (name: string | RegExp, within: { getByRole: Page['getByRole'] } = page) =>
   within.getByRole('button', { name, exact: true });
 
-/** Presses the button of an irreversible action, and confirms. */
-async function confirm(label: string): Promise<void> {
+/** Presses a button that takes something away, and confirms in its dialog. @param name the name to type, if the dialog asks for it */
+async function confirm(label: string, name?: string): Promise<void> {
   await page.getByRole('button', { name: new RegExp(`^${label}`) }).click();
-  await page.getByRole('button', { name: /^Really/ }).click();
+  const dialog = page.getByRole('dialog');
+  if (name !== undefined) await dialog.getByRole('textbox').fill(name);
+  await dialog.locator('button.danger').click();
 }
 
 /** Creates a service token with a role by REST. @returns its bearer token */
@@ -159,7 +161,7 @@ describe('policies', () => {
 
   it('names the roles with a policy when it cannot be deleted', async () => {
     await page.getByRole('region', { name: 'Policies' }).getByRole('link', { name: 'read-orders' }).click();
-    await confirm('Delete the policy');
+    await confirm('Delete the policy', 'read-orders');
     expect(await page.getByRole('article').getByRole('alert').textContent()).toContain('data-analysts');
   });
 
@@ -343,7 +345,7 @@ describe('assignments', () => {
       await page.getByRole('region', { name: 'Assigned to' }).getByText(subject).waitFor();
     }
     await confirm('Revoke \\(ada@example.com\\)');
-    await page.getByText('ada@example.com').waitFor({ state: 'detached' });
+    await page.getByRole('region', { name: 'Assigned to' }).getByText('ada@example.com').waitFor({ state: 'detached' });
     const left = (await (
       await gateway.call('GET', `${RBAC}/roles/srn2:role%23data-analysts/assignments`)
     ).json()) as object[];
@@ -547,7 +549,7 @@ describe('service tokens', () => {
     const own = await gateway.call('GET', `${RBAC}/whoami`, undefined, { authorization: `Bearer ${bearerToken}` });
     const { assignments } = (await own.json()) as { assignments: { role: string; expiresAt: string }[] };
     expect(assignments).toMatchObject([{ role: 'health-reader', expiresAt: expect.stringMatching(/^2040-01-31T/) }]);
-    await confirm('Revoke token');
+    await confirm('Revoke token', bearerToken.split('-')[1]);
     await page.getByText('Select a token or create one.').waitFor();
     expect(await status()).toBe(401);
   });
@@ -658,7 +660,7 @@ describe('an expired session', () => {
     await dialog.getByLabel('Description').fill('Still here');
     await gateway.call('DELETE', `${RBAC}/service-tokens/${encodeURIComponent(token.srn)}`);
     await dialog.getByRole('button', { name: 'Create' }).click();
-    const again = other.page.getByRole('dialog', { name: 'Your session has expired' });
+    const again = other.page.getByRole('dialog', { name: 'Your session has ended' });
     await again.getByLabel('Token').fill(gateway.token);
     await again.getByRole('button', { name: 'Sign in', exact: true }).click();
     await again.waitFor({ state: 'detached' });

@@ -102,7 +102,7 @@ describe('signing in with an identity provider', () => {
 });
 
 describe('an expired session of an identity provider', () => {
-  const ask = (page: Page): Locator => page.getByRole('dialog', { name: 'Your session has expired' });
+  const ask = (page: Page): Locator => page.getByRole('dialog', { name: 'Your session has ended' });
 
   beforeAll(async () => {
     const subject = { subject: 'ada@example.com', subjectType: 'user-email' };

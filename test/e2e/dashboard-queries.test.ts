@@ -132,7 +132,7 @@ describe('stored results', () => {
   it('can be deleted', async () => {
     const stored = page.getByRole('region', { name: 'Stored results', exact: true }).last();
     await stored.getByRole('button', { name: /^Delete \(the result/ }).click();
-    await stored.getByRole('button', { name: /^Really delete/ }).click();
+    await page.getByRole('dialog', { name: 'Delete?' }).locator('button.danger').click();
     await page.getByText('No stored results.').waitFor();
     await press('Next');
     expect(await page.getByRole('region', { name: 'SQL' }).getByRole('alert').textContent()).toContain(
@@ -348,7 +348,7 @@ describe('an expired session', () => {
     const editor = other.page.locator('.cm-content');
     await typeInto(editor, 'SELECT orderId FROM orders ORDER BY orderId LIMIT 3');
     await gateway.call('DELETE', `${RBAC}/service-tokens/${encodeURIComponent(made.srn)}`);
-    const again = other.page.getByRole('dialog', { name: 'Your session has expired' });
+    const again = other.page.getByRole('dialog', { name: 'Your session has ended' });
     const run = other.page.getByRole('button', { name: 'Run', exact: true });
     // Another request of the page may find the end of the session first; the dialog then covers the button.
     await run.click({ timeout: 5_000 }).catch(() => undefined);

@@ -214,10 +214,19 @@ describe('my results', () => {
     await first.getByRole('link').click();
     await rows('rows 1–22 of 22');
     await first.getByRole('button', { name: /^Delete/ }).click();
-    await first.getByRole('button', { name: /^Really delete/ }).click();
+    await page.getByRole('dialog', { name: 'Delete?' }).locator('button.danger').click();
     await table()
       .getByRole('link', { name: /LIMIT 22/ })
       .waitFor({ state: 'detached' });
+  });
+
+  it('show why a query failed, and open its text again', async () => {
+    await page.goto(`${gateway.url}/ui/queries`);
+    const failed = table()
+      .getByRole('row', { name: /nonsense.* failed/ })
+      .first();
+    await failed.getByRole('button', { name: /nonsense/ }).click();
+    await expect.poll(() => editor().textContent()).toBe('SELECT nonsense FROM orders');
   });
 
   it('are those of the caller, also without the right to list all results', async () => {
@@ -239,6 +248,36 @@ describe('my results', () => {
     expect(await other.page.getByRole('heading', { name: 'Stored results' }).count()).toBe(0);
     expect(other.problems).toEqual([]);
     await other.page.context().close();
+  });
+});
+
+describe('the text of a query', () => {
+  it('is not in the address, and stays as it was typed, also after a reload and on another page', async () => {
+    const typed = `-- ${'a long comment '.repeat(1000)}\nselect  city from orders limit 3`;
+    await page.goto(`${gateway.url}/ui/queries`);
+    await editor().waitFor();
+    await typeInto(editor(), typed);
+    await page.keyboard.press('ControlOrMeta+Enter');
+    await rows('rows 1–3 of 3');
+    expect([...new URL(page.url()).searchParams.keys()].toSorted()).toEqual(['result', 'row']);
+    await typeInto(editor(), 'select 1 -- not yet run');
+    await page.getByRole('link', { name: 'Gateway' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Gateway' }).waitFor();
+    await page.getByRole('link', { name: 'Queries' }).click();
+    await expect.poll(() => editor().textContent()).toBe('select 1 -- not yet run');
+    await page.reload();
+    await expect.poll(() => editor().textContent()).toBe('select 1 -- not yet run');
+    await page.getByRole('region', { name: 'My results' }).last().getByRole('link').first().click();
+    await expect.poll(() => editor().textContent()).toContain('a long comment');
+    await page.getByText('select  city from orders limit 3').waitFor();
+  });
+
+  it('of many lines leaves the button and the result in view', async () => {
+    await typeInto(editor(), `select city from orders limit 3${'\n-- a line'.repeat(200)}`);
+    await page.keyboard.press('ControlOrMeta+Enter');
+    await rows('rows 1–3 of 3');
+    const box = await page.getByRole('button', { name: 'Run', exact: true }).boundingBox();
+    expect(box?.y).toBeLessThan(860 - 40);
   });
 });
 

@@ -210,7 +210,7 @@ describe('health', () => {
     // The operator applies it to the report without a run.
     await page.locator('.finding').getByText('MUTED').first().or(page.locator('.check-muted')).first().waitFor();
     await row.getByRole('button', { name: /^Remove/ }).click();
-    await row.getByRole('button', { name: /^Really remove/ }).click();
+    await page.getByRole('dialog', { name: 'Remove?' }).locator('button.danger').click();
     await row.waitFor({ state: 'detached' });
     await page.locator('.check-muted, .finding .badge-plain').first().waitFor({ state: 'detached' });
     await page.locator('.check-head[aria-expanded=true]').click();

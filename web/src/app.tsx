@@ -8,6 +8,9 @@ import { loadSession, SessionContext, signOut } from './lib/session.ts';
 import { clearDrafts } from './lib/use-draft.ts';
 import { SIGN_IN_WINDOW } from './lib/sign-in-window.ts';
 import type { Session } from './lib/types.ts';
+import { visible } from './lib/visible.ts';
+import { clearNotices } from './lib/notices.ts';
+import { Notices } from './components/notices.tsx';
 import { Forbidden } from './components/forbidden.tsx';
 import { Shortcuts, ThemeSwitch, ZoneSwitch } from './components/header-controls.tsx';
 import { LazyPage } from './components/lazy-page.tsx';
@@ -42,16 +45,54 @@ const PAGES: readonly PageEntry[] = [
   },
 ];
 
-type State =
+type SignInState =
   | { state: 'unknown' }
   | { state: 'out' }
   | { state: 'error'; message: string }
   | { state: 'in'; session: Session; expired: boolean };
 
+const mayOpen = ({ action }: PageEntry, { clusterActions }: Session): boolean =>
+  action === undefined || clusterActions.includes(action);
+
+function PageLinks(props: { session: Session; current: PageEntry | undefined }): JSX.Element {
+  return (
+    <nav aria-label="Pages">
+      {PAGES.filter((page) => mayOpen(page, props.session)).map((page) => (
+        <Link key={page.path} to={page.path} current={page === props.current}>
+          {page.label}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+function Header(props: { session: Session; current: PageEntry | undefined; onSignOut: () => void }): JSX.Element {
+  const { me, environment, cluster, colour } = props.session;
+  return (
+    <header class={`bar ${colour === null ? '' : `bar-colour colour-${colour}`}`}>
+      <span class="brand">
+        <img src="/ui/assets/icon.svg" alt="" width={24} height={24} /> olap-warden
+      </span>
+      <span class="where" title="Environment and cluster">
+        {environment} · {cluster}
+      </span>
+      <PageLinks session={props.session} current={props.current} />
+      <span class="who" title={visible(me.srn)}>
+        {visible(nameOf(me.srn))}
+      </span>
+      <ZoneSwitch />
+      <ThemeSwitch />
+      <Shortcuts />
+      <button type="button" class="small" onClick={props.onSignOut}>
+        Sign out
+      </button>
+    </header>
+  );
+}
+
 function Shell(props: { session: Session; onSignOut: () => void }): JSX.Element {
   const { path } = useLocation();
-  const { me, clusterActions, environment, cluster, colour } = props.session;
-  const may = ({ action }: PageEntry): boolean => action === undefined || clusterActions.includes(action);
+  const { clusterActions, environment } = props.session;
   const current = PAGES.find((page) => path === page.path || path.startsWith(`${page.path}/`));
   useEffect(() => {
     // The start page is the one for which most roles are made: health, or else queries.
@@ -63,44 +104,28 @@ function Shell(props: { session: Session; onSignOut: () => void }): JSX.Element 
       <a class="skip" href="#main">
         Skip to the content
       </a>
-      <header class={`bar ${colour === null ? '' : `bar-colour colour-${colour}`}`}>
-        <span class="brand">
-          <img src="/ui/assets/icon.svg" alt="" width={24} height={24} /> olap-warden
-        </span>
-        <span class="where" title="Environment and cluster">
-          {environment} · {cluster}
-        </span>
-        <nav aria-label="Pages">
-          {PAGES.filter(may).map((page) => (
-            <Link key={page.path} to={page.path} current={page === current}>
-              {page.label}
-            </Link>
-          ))}
-        </nav>
-        <span class="who" title={me.srn}>
-          {nameOf(me.srn)}
-        </span>
-        <ZoneSwitch />
-        <ThemeSwitch />
-        <Shortcuts />
-        <button type="button" class="small" onClick={props.onSignOut}>
-          Sign out
-        </button>
-      </header>
+      <Header session={props.session} current={current} onSignOut={props.onSignOut} />
       <main id="main" tabIndex={-1}>
         {current &&
-          (may(current) ? (
+          (mayOpen(current, props.session) ? (
             <LazyPage key={current.path} {...current} />
           ) : (
             <Forbidden label={current.label} action={current.action ?? ''} />
           ))}
       </main>
+      <Notices />
     </div>
   );
 }
 
-function Dashboard(): JSX.Element {
-  const [session, setSession] = useState<State>({ state: 'unknown' });
+/** The session of this page. `begin` looks for one; `enter` throws when there is none. */
+function useSignInState(): {
+  readonly session: SignInState;
+  readonly begin: () => void;
+  readonly enter: () => Promise<void>;
+  readonly leave: () => void;
+} {
+  const [session, setSession] = useState<SignInState>({ state: 'unknown' });
   const enter = useCallback(async () => {
     setSession({ state: 'in', session: await loadSession(), expired: false });
     notifySessionRenewed();
@@ -114,6 +139,11 @@ function Dashboard(): JSX.Element {
       ),
     );
   }, [enter]);
+  const leave = useCallback(() => {
+    clearDrafts();
+    clearNotices();
+    void signOut().finally(() => setSession({ state: 'out' }));
+  }, []);
   useEffect(begin, [begin]);
   // The page stays mounted below the sign-in dialog, so that no input is lost.
   useEffect(
@@ -121,7 +151,11 @@ function Dashboard(): JSX.Element {
       onSessionExpired(() => setSession((old) => (old.state === 'in' ? { ...old, expired: true } : { state: 'out' }))),
     [],
   );
+  return { session, begin, enter, leave };
+}
 
+function Dashboard(): JSX.Element {
+  const { session, begin, enter, leave } = useSignInState();
   if (session.state === 'unknown') return <Loading what="the dashboard" />;
   if (session.state === 'error') {
     return (
@@ -133,13 +167,7 @@ function Dashboard(): JSX.Element {
   if (session.state === 'out') return <SignIn onDone={enter} />;
   return (
     <SessionContext.Provider value={session.session}>
-      <Shell
-        session={session.session}
-        onSignOut={() => {
-          clearDrafts();
-          void signOut().finally(() => setSession({ state: 'out' }));
-        }}
-      />
+      <Shell session={session.session} onSignOut={leave} />
       {session.expired && <SignIn onDone={enter} again />}
     </SessionContext.Provider>
   );

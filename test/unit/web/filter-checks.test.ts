@@ -69,3 +69,14 @@ describe('the filters of the health page', () => {
     expect(names({ text: 'events', status: 'PASS' })).toEqual(['C']);
   });
 });
+
+describe('a finding that names an instance in its message', () => {
+  const message = 'the replica on Server_b-1.pinot_8098 is in error, of Broker_c_8099.';
+  const checks = [check('E', 'FAIL', [{ entityType: 'segment', entity: 'events__0__1', message }])];
+
+  it('is found by the filter for the instance, which proposes it', () => {
+    expect(filterChecks(checks, { ...ANY, instance: 'server_B-1' }).map(({ name }) => name)).toEqual(['E']);
+    expect(filterChecks(checks, { ...ANY, instance: 'Server_a' })).toEqual([]);
+    expect(entitiesOf(checks).instances).toEqual(['Broker_c_8099', 'Server_b-1.pinot_8098']);
+  });
+});

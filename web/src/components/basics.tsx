@@ -4,11 +4,14 @@ import { absolute, relative } from '../lib/format.ts';
 import { usePreferences } from '../lib/preferences.ts';
 import { href, navigate } from '../lib/router.ts';
 import type { Data } from '../lib/use-data.ts';
+import { visible, visibleText } from '../lib/visible.ts';
 
 export function Link(props: {
   to: string;
   class?: string;
   current?: boolean;
+  /** Called before the link is followed in this window. */
+  onFollow?: () => void;
   children: ComponentChildren;
 }): JSX.Element {
   return (
@@ -19,6 +22,7 @@ export function Link(props: {
       onClick={(event) => {
         if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
         event.preventDefault();
+        props.onFollow?.();
         navigate(props.to);
       }}
     >
@@ -74,13 +78,27 @@ export function ErrorNote(props: { message: string | undefined; retry?: () => vo
   if (props.message === undefined) return null;
   return (
     <div class="note note-error" role="alert">
-      <span>{props.message}</span>
+      <span>{visibleText(props.message)}</span>
       {props.retry && (
         <button type="button" class="small" onClick={props.retry}>
           Try again
         </button>
       )}
     </div>
+  );
+}
+
+/** The warnings of a response; nothing without any. */
+export function Warnings(props: { warnings: readonly string[] | undefined }): JSX.Element | null {
+  if (props.warnings === undefined || props.warnings.length === 0) return null;
+  return (
+    <ul class="note note-warn warnings" role="status" aria-label="Warnings">
+      {props.warnings.map((warning) => (
+        <li key={warning}>
+          <Prose text={warning} />
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -116,15 +134,21 @@ export function Form(props: { class?: string; onInput?: () => void; children: Co
   );
 }
 
-/** A long name that breaks after its punctuation rather than within a word. */
+/** A name: it breaks after its punctuation rather than within a word, and shows its hidden characters. */
 export function Name(props: { text: string }): JSX.Element {
-  const parts = props.text.split(/(?<=[_@.:#-])/);
+  const parts = visible(props.text).split(/(?<=[_@.:#-])/);
   return <>{parts.flatMap((part, index) => (index === 0 ? [part] : [<wbr key={index} />, part]))}</>;
 }
 
-/** A message with code in backticks. */
+/** A message with code in backticks; it shows its hidden characters. */
 export function Prose(props: { text: string }): JSX.Element {
-  return <>{props.text.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>;
+  return (
+    <>
+      {visibleText(props.text)
+        .split('`')
+        .map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}
+    </>
+  );
 }
 
 /** A button for asynchronous work: disabled and marked as busy while the work runs. */
@@ -149,45 +173,6 @@ export function BusyButton(props: {
       }}
     >
       {props.children}
-      {busy && <span class="spinner" aria-hidden="true" />}
-    </button>
-  );
-}
-
-/** A button for irreversible work. The first press asks for confirmation, the second confirms; leaving the button or Escape cancels. */
-export function DangerButton(props: {
-  label: string;
-  /** The affected object, for screen readers. */
-  about?: string;
-  onConfirm: () => Promise<void>;
-  small?: boolean;
-  disabled?: boolean;
-}): JSX.Element {
-  const [asked, setAsked] = useState(false);
-  const [busy, setBusy] = useState(false);
-  const label = asked ? `Really ${props.label.charAt(0).toLowerCase()}${props.label.slice(1)}?` : props.label;
-  return (
-    <button
-      type="button"
-      class={`danger${props.small ? ' small' : ''}${asked ? ' asked' : ''}`}
-      disabled={props.disabled === true || busy}
-      aria-busy={busy}
-      aria-label={props.about === undefined ? undefined : `${label} (${props.about})`}
-      onBlur={() => setAsked(false)}
-      onKeyDown={(event) => {
-        if (event.key === 'Escape') setAsked(false);
-      }}
-      onClick={() => {
-        if (!asked) {
-          setAsked(true);
-          return;
-        }
-        setAsked(false);
-        setBusy(true);
-        void props.onConfirm().finally(() => setBusy(false));
-      }}
-    >
-      {label}
       {busy && <span class="spinner" aria-hidden="true" />}
     </button>
   );

@@ -58,7 +58,17 @@ const colours = HighlightStyle.define([
 ]);
 
 const theme = EditorView.theme({
-  '&': { fontSize: '13px', backgroundColor: 'var(--field)', color: 'var(--text)' },
+  '&': {
+    fontSize: '13px',
+    backgroundColor: 'var(--field)',
+    color: 'var(--text)',
+    // What is below the editor stays in view. The lower right corner is a handle.
+    maxHeight: '55vh',
+    minHeight: '9em',
+    resize: 'vertical',
+    overflow: 'hidden',
+  },
+  '.cm-scroller': { overflow: 'auto' },
   '.cm-content': { fontFamily: 'var(--mono)', minHeight: '9em', caretColor: 'var(--text)' },
   '.cm-gutters': { backgroundColor: 'var(--field)', color: 'var(--muted)', border: 'none' },
   '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-1px' },
@@ -118,6 +128,42 @@ function jsonErrors(state: EditorState): Diagnostic[] {
   }
 }
 
+/** Marks syntax errors or, where there are none, the errors that the owner finds. */
+const lintJson =
+  ({ lint }: EditorOptions) =>
+  ({ state }: EditorView): Diagnostic[] => {
+    const syntax = jsonErrors(state);
+    return syntax.length > 0 ? syntax : lint(state.doc.toString());
+  };
+
+function extensionsOf(options: EditorOptions, language: Extension, onInput: (text: string) => void): Extension[] {
+  return [
+    lineNumbers(),
+    history(),
+    bracketMatching(),
+    language,
+    syntaxHighlighting(colours),
+    syntaxHighlighting(defaultHighlightStyle, { fallback: true }),
+    theme,
+    EditorView.lineWrapping,
+    EditorView.contentAttributes.of({ 'aria-label': options.label }),
+    EditorView.updateListener.of((update) => {
+      if (update.docChanged) onInput(update.state.doc.toString());
+    }),
+    EditorView.domEventHandlers({ beforeinput: replaceSelection }),
+    // Tab is not bound, so that keyboard users can leave the editor.
+    keymap.of([
+      { key: 'Mod-Enter', run: () => (options.onRun(), true) },
+      ...completionKeymap,
+      ...historyKeymap,
+      ...defaultKeymap,
+    ]),
+    autocompletion(options.completions ? { override: [options.completions] } : {}),
+    // SQL is not linted: only Pinot implements its dialect completely.
+    ...(options.language === 'json' ? [lintGutter(), linter(lintJson(options), { delay: 300 })] : []),
+  ];
+}
+
 /**
  * Mounts an editor in a shadow root of `host`. There its styles are adoptedStyleSheets, which a strict Content-Security-Policy allows, unlike
  * style elements.
@@ -129,35 +175,9 @@ export function mountEditor(host: HTMLElement, options: EditorOptions): EditorHa
   const language = new Compartment();
   // True while setValue() changes the text, which is not input by the user.
   let settingValue = false;
-  const extensions: Extension[] = [
-    lineNumbers(),
-    history(),
-    bracketMatching(),
-    language.of(languageOf(options, options.tables)),
-    syntaxHighlighting(colours),
-    syntaxHighlighting(defaultHighlightStyle, { fallback: true }),
-    theme,
-    EditorView.lineWrapping,
-    EditorView.contentAttributes.of({ 'aria-label': options.label }),
-    EditorView.updateListener.of((update) => {
-      if (update.docChanged && !settingValue) options.onChange(update.state.doc.toString());
-    }),
-    EditorView.domEventHandlers({ beforeinput: replaceSelection }),
-    // Tab is not bound, so that keyboard users can leave the editor.
-    keymap.of([
-      { key: 'Mod-Enter', run: () => (options.onRun(), true) },
-      ...completionKeymap,
-      ...historyKeymap,
-      ...defaultKeymap,
-    ]),
-    autocompletion(options.completions ? { override: [options.completions] } : {}),
-  ];
-  const lint = ({ state }: EditorView): Diagnostic[] => {
-    const syntax = jsonErrors(state);
-    return syntax.length > 0 ? syntax : options.lint(state.doc.toString());
-  };
-  // SQL is not linted: only Pinot implements its dialect completely.
-  if (options.language === 'json') extensions.push(lintGutter(), linter(lint, { delay: 300 }));
+  const extensions = extensionsOf(options, language.of(languageOf(options, options.tables)), (text) => {
+    if (!settingValue) options.onChange(text);
+  });
   const view = new EditorView({ state: EditorState.create({ doc: options.value, extensions }), parent, root });
   return {
     setValue(value) {
@@ -176,7 +196,7 @@ export function mountEditor(host: HTMLElement, options: EditorOptions): EditorHa
       view.focus();
     },
     lint() {
-      if (options.language === 'json') view.dispatch(setDiagnostics(view.state, lint(view)));
+      if (options.language === 'json') view.dispatch(setDiagnostics(view.state, lintJson(options)(view)));
     },
     destroy: () => view.destroy(),
   };

@@ -1,19 +1,9 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 
-/**
- * A modal dialog, as the browser's dialog element, which keeps the focus inside and handles Escape. The first field has the focus; when the dialog
- * closes, the focus returns to where it was.
- * @param props.onClose absent when the dialog cannot be closed
- */
-export function Dialog(props: {
-  title: string;
-  onClose?: () => void;
-  children: ComponentChildren;
-  wide?: boolean;
-}): JSX.Element {
+/** The element of a modal dialog, opened while it is mounted. The first field has the focus; at the end, the focus returns to where it was. */
+function useModal(): RefObject<HTMLDialogElement | null> {
   const ref = useRef<HTMLDialogElement>(null);
-  const titleId = useId();
   useLayoutEffect(() => {
     const dialog = ref.current;
     const opener = document.activeElement;
@@ -26,6 +16,30 @@ export function Dialog(props: {
       if (document.activeElement === document.body && opener instanceof HTMLElement) opener.focus();
     };
   }, []);
+  return ref;
+}
+
+/**
+ * A modal dialog, as the browser's dialog element, which keeps the focus inside and handles Escape.
+ * @param props.onClose absent when the dialog cannot be closed
+ */
+export function Dialog(props: {
+  title: string;
+  onClose?: () => void;
+  children: ComponentChildren;
+  wide?: boolean;
+}): JSX.Element {
+  const ref = useModal();
+  const titleId = useId();
+  // A browser may close the dialog at the second Escape even if the first was prevented. Open it again while it is mounted.
+  const reopen = (): void => {
+    if (!ref.current?.isConnected) return;
+    props.onClose?.();
+    requestAnimationFrame(() => {
+      const dialog = ref.current;
+      if (dialog?.isConnected && !dialog.open) dialog.showModal();
+    });
+  };
   return (
     <dialog
       ref={ref}
@@ -35,15 +49,7 @@ export function Dialog(props: {
         event.preventDefault();
         props.onClose?.();
       }}
-      onClose={() => {
-        // A browser may close the dialog at the second Escape even if the first was prevented. Open it again while it is mounted.
-        if (!ref.current?.isConnected) return;
-        props.onClose?.();
-        requestAnimationFrame(() => {
-          const dialog = ref.current;
-          if (dialog?.isConnected && !dialog.open) dialog.showModal();
-        });
-      }}
+      onClose={reopen}
     >
       <header>
         <h2 id={titleId}>{props.title}</h2>

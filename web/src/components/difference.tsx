@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { visibleText } from '../lib/visible.ts';
 import { lineDiff, withContext, type DiffLine } from '../lib/line-diff.ts';
 
 const MARKS: Readonly<Record<DiffLine['kind'], string>> = { same: ' ', added: '+', removed: '-' };
@@ -14,7 +15,7 @@ export function Difference(props: { label: string; before: string; after: string
       <p>
         <strong>{props.label}</strong>{' '}
         <span class="muted">
-          {count('added')} lines added, {count('removed')} removed
+          {count('added')} {count('added') === 1 ? 'line' : 'lines'} added, {count('removed')} removed
         </span>
       </p>
       <pre tabIndex={0}>
@@ -26,7 +27,7 @@ export function Difference(props: { label: string; before: string; after: string
           ) : (
             <span key={index} class={`diff-${line.kind}`}>
               <span class="sr-only">{KINDS[line.kind]}</span>
-              {`${MARKS[line.kind]} ${line.text}\n`}
+              {`${MARKS[line.kind]} ${visibleText(line.text)}\n`}
             </span>
           ),
         )}

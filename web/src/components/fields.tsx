@@ -26,7 +26,7 @@ export function Field(props: {
   );
 }
 
-export function TextField(props: {
+interface TextFieldProps {
   label: string;
   value: string;
   onChange: (value: string) => void;
@@ -36,41 +36,46 @@ export function TextField(props: {
   autoFocus?: boolean;
   /** Suggested values, each with an explanation. */
   choices?: readonly Option[];
-}): JSX.Element {
+}
+
+function TextInput(props: TextFieldProps & { id: string; hintId: string | undefined }): JSX.Element {
+  const { choices, type } = props;
   const listId = useId();
   const input = useRef<HTMLInputElement>(null);
   // The attribute has an effect only while a page loads and when a dialog opens.
   useEffect(() => {
     if (props.autoFocus) input.current?.focus();
   }, []);
+  const common = {
+    id: props.id,
+    'aria-describedby': props.hintId,
+    autocomplete: 'off',
+    spellcheck: false,
+    required: props.required === true,
+    autoFocus: props.autoFocus === true,
+    ref: input,
+    value: props.value,
+    onInput: (event: { currentTarget: HTMLInputElement }) => props.onChange(event.currentTarget.value),
+  } as const;
+  if (type === 'password') return <input {...common} type="password" />;
+  if (type === 'datetime-local') return <input {...common} type="datetime-local" />;
+  if (!choices) return <input {...common} type="text" />;
+  return (
+    <>
+      <input {...common} type="text" list={listId} />
+      <datalist id={listId}>
+        {choices.map(({ value, label }) => (
+          <option key={value} value={value} label={label} />
+        ))}
+      </datalist>
+    </>
+  );
+}
+
+export function TextField(props: TextFieldProps): JSX.Element {
   return (
     <Field label={props.label} hint={props.hint}>
-      {(id, hintId) => {
-        const common = {
-          id,
-          'aria-describedby': hintId,
-          autocomplete: 'off',
-          spellcheck: false,
-          required: props.required === true,
-          autoFocus: props.autoFocus === true,
-          ref: input,
-          value: props.value,
-          onInput: (event: { currentTarget: HTMLInputElement }) => props.onChange(event.currentTarget.value),
-        } as const;
-        if (props.type === 'password') return <input {...common} type="password" />;
-        if (props.type === 'datetime-local') return <input {...common} type="datetime-local" />;
-        if (!props.choices) return <input {...common} type="text" />;
-        return (
-          <>
-            <input {...common} type="text" list={listId} />
-            <datalist id={listId}>
-              {props.choices.map(({ value, label }) => (
-                <option key={value} value={value} label={label} />
-              ))}
-            </datalist>
-          </>
-        );
-      }}
+      {(id, hintId) => <TextInput {...props} id={id} hintId={hintId} />}
     </Field>
   );
 }
@@ -83,6 +88,18 @@ export interface Option {
 /** Options without an explanation. */
 export const optionsOf = (values: readonly string[]): Option[] => values.map((value) => ({ value, label: value }));
 
+function Options(props: { options: readonly Option[] }): JSX.Element {
+  return (
+    <>
+      {props.options.map(({ value, label }) => (
+        <option key={value} value={value}>
+          {label}
+        </option>
+      ))}
+    </>
+  );
+}
+
 export function SelectField(props: {
   label: string;
   value: string;
@@ -93,18 +110,14 @@ export function SelectField(props: {
     <Field label={props.label}>
       {(id) => (
         <select id={id} value={props.value} onChange={(event) => props.onChange(event.currentTarget.value)}>
-          {props.options.map(({ value, label }) => (
-            <option key={value} value={value}>
-              {label}
-            </option>
-          ))}
+          <Options options={props.options} />
         </select>
       )}
     </Field>
   );
 }
 
-export const SUBJECT_KINDS: readonly Option[] = [
+const SUBJECT_KINDS: readonly Option[] = [
   { value: 'user-email', label: 'a user' },
   { value: 'group', label: 'a group' },
   { value: 'domain', label: 'an e-mail domain' },
@@ -171,9 +184,17 @@ export function SubjectFields(props: {
   );
 }
 
-/** The optional end of an assignment, in the browser's time zone. */
-export function UntilField(props: { value: string; onChange: (value: string) => void; hint?: string }): JSX.Element {
-  return <TextField label="Until" hint="Leave empty for no end" type="datetime-local" {...props} />;
+/** The end of something, in the time zone of the browser, which the hint names. */
+export function UntilField(props: {
+  value: string;
+  onChange: (value: string) => void;
+  label?: string;
+  hint?: string;
+}): JSX.Element {
+  const { hint = 'Leave empty for no end', label = 'Until', value, onChange } = props;
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  const field = { label, hint: `${hint}; time zone ${timeZone}`, value, onChange };
+  return <TextField type="datetime-local" {...field} />;
 }
 
 /** A choice with a button for an action on the chosen option. */
@@ -192,11 +213,7 @@ export function Picker(props: {
         <span>{props.label}</span>
         <select value={pick} onChange={(event) => setPick(event.currentTarget.value)}>
           <option value="">choose…</option>
-          {props.options.map(({ value, label }) => (
-            <option key={value} value={value}>
-              {label}
-            </option>
-          ))}
+          <Options options={props.options} />
         </select>
       </label>
       <BusyButton

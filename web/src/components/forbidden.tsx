@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useSession } from '../lib/session.ts';
+import { visible } from '../lib/visible.ts';
 
 /** Predefined roles that allow an action on the cluster, as an example for the request for access. */
 const ROLES: Readonly<Record<string, string>> = {
@@ -9,7 +10,7 @@ const ROLES: Readonly<Record<string, string>> = {
 };
 
 /** Names whom to ask for access, and the missing action. */
-export function AskForAccess(props: { action: string }): JSX.Element {
+function AskForAccess(props: { action: string }): JSX.Element {
   const { me, contact, environment, cluster } = useSession();
   const role = ROLES[props.action];
   const roles = me.roles.map(({ name }) => name).join(', ');
@@ -22,7 +23,8 @@ export function AskForAccess(props: { action: string }): JSX.Element {
           , such as <code>{role}</code>
         </>
       )}
-      . You are signed in as <code>{me.srn}</code> with {roles === '' ? 'no roles' : `the roles ${roles}`}.
+      . You are signed in as <code>{visible(me.srn)}</code> with{' '}
+      {roles === '' ? 'no roles' : `the roles ${visible(roles)}`}.
     </p>
   );
 }

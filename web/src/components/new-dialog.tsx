@@ -17,24 +17,20 @@ export function NewDialog(props: {
 }): JSX.Element {
   const [hasInput, setHasInput] = useState(false);
   const [confirming, setConfirming] = useState(false);
+  const close = (): void => {
+    if (hasInput && !confirming) setConfirming(true);
+    else props.onClose();
+  };
+  const onInput = (): void => {
+    setHasInput(true);
+    setConfirming(false);
+  };
   const create = async (): Promise<void> => {
     await props.onCreate();
   };
   return (
-    <Dialog
-      title={props.title}
-      onClose={() => {
-        if (hasInput && !confirming) setConfirming(true);
-        else props.onClose();
-      }}
-      wide={props.wide === true}
-    >
-      <Form
-        onInput={() => {
-          setHasInput(true);
-          setConfirming(false);
-        }}
-      >
+    <Dialog title={props.title} onClose={close} wide={props.wide === true}>
+      <Form onInput={onInput}>
         {props.children}
         {confirming && (
           <p class="note note-warn" role="alert">

@@ -1,13 +1,14 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { call, callText } from '../lib/api.ts';
+import { call } from '../lib/api.ts';
 import { bytes, nameOf, whole } from '../lib/format.ts';
 import { useSession } from '../lib/session.ts';
-import type { ResultStoreUsage, StoredResultListing } from '../lib/types.ts';
+import type { ResultStoreUsage, StoredResult, StoredResultListing } from '../lib/types.ts';
 import { limitOf } from '../lib/usage.ts';
 import { useChange } from '../lib/use-change.ts';
 import { useData } from '../lib/use-data.ts';
-import { BusyButton, DangerButton, ErrorNote, Link, When } from './basics.tsx';
+import { BusyButton, ErrorNote, Link, Name, When } from './basics.tsx';
+import { DangerButton } from './danger-button.tsx';
 import { CopyAs } from './copy-as.tsx';
 import { Table } from './table.tsx';
 
@@ -42,6 +43,91 @@ function UsageBar(props: { usage: ResultStoreUsage }): JSX.Element {
 /** Maximum rows of a table without virtual scrolling. */
 const MAX_SHOWN = 200;
 
+interface StoredRowProps {
+  result: StoredResult;
+  onOpen: () => Promise<void>;
+  onDelete: () => Promise<void>;
+}
+
+function StoredActions(props: StoredRowProps): JSX.Element {
+  const { requestId } = props.result;
+  const path = `/query/${encodeURIComponent(requestId)}/results`;
+  return (
+    <>
+      <CopyAs row={`the result ${requestId}`} call={{ method: 'GET', path }} />{' '}
+      <BusyButton class="small" onPress={props.onOpen}>
+        Open
+      </BusyButton>{' '}
+      <DangerButton
+        small
+        label="Delete"
+        about={`the result ${requestId}`}
+        consequence={`The stored rows of \`${requestId}\` are deleted. The query can be run again.`}
+        onConfirm={props.onDelete}
+      />
+    </>
+  );
+}
+
+function StoredRow(props: StoredRowProps): JSX.Element {
+  const { requestId, bytes: size, submissionTimeMs, expirationTimeMs, owner, responseMetadata } = props.result;
+  return (
+    <tr>
+      <td>
+        <Link class="id" to={`/queries?result=${encodeURIComponent(requestId)}`}>
+          {requestId}
+        </Link>
+      </td>
+      <td class="number">{whole(responseMetadata.reduce((sum, part) => sum + part.numRows, 0))}</td>
+      <td class="number">{bytes(size)}</td>
+      <td>
+        <When time={submissionTimeMs} inRow />
+      </td>
+      <td>
+        <When time={expirationTimeMs} inRow />
+      </td>
+      <td>
+        <Name text={nameOf(owner)} />
+      </td>
+      <td>
+        <StoredActions {...props} />
+      </td>
+    </tr>
+  );
+}
+
+function StoredTable(props: {
+  results: readonly StoredResult[];
+  onOpen: (requestId: string) => Promise<void>;
+  onDelete: (requestId: string) => Promise<void>;
+}): JSX.Element | null {
+  const { results } = props;
+  if (results.length === 0) return <p class="muted">No stored results.</p>;
+  return (
+    <>
+      <Table
+        label="Stored results"
+        columns={['Request', '#Rows', '#Size', 'Submitted', 'Expires', 'Owner', '(Copy, open or delete)']}
+      >
+        {results.slice(0, MAX_SHOWN).map((result) => (
+          <StoredRow
+            key={result.requestId}
+            result={result}
+            onOpen={() => props.onOpen(result.requestId)}
+            onDelete={() => props.onDelete(result.requestId)}
+          />
+        ))}
+      </Table>
+      {results.length > MAX_SHOWN && (
+        <p class="muted">
+          Showing the newest {whole(MAX_SHOWN)} of {whole(results.length)} results.
+        </p>
+      )}
+    </>
+  );
+}
+
+/** The results of all users, the newest first, and the usage of the store. */
 export function StoredResults(props: {
   /** A new value reloads the list. */
   turn: number;
@@ -53,19 +139,19 @@ export function StoredResults(props: {
     list.reload();
     usage.reload();
   };
-  const { error, attempt } = useChange(reload);
+  const { error, send } = useChange(reload);
   useEffect(() => {
     if (props.turn > 0) reload();
   }, [props.turn]);
-  const remove = async (id: string): Promise<void> => {
-    await attempt(() => callText(`/query/resultStore/${encodeURIComponent(id)}`, { method: 'DELETE' }));
-  };
   const { me } = useSession();
   const [onlyMine, setOnlyMine] = useState(false);
   const all = list.value?.resultMetadataList ?? [];
   const results = all
     .filter(({ owner }) => !onlyMine || owner === me.srn)
     .toSorted((a, b) => b.submissionTimeMs - a.submissionTimeMs);
+  const remove = async (id: string): Promise<void> => {
+    await send(`/query/resultStore/${encodeURIComponent(id)}`, 'DELETE');
+  };
   return (
     <section class="card" aria-labelledby="stored">
       <h2 id="stored">Stored results</h2>
@@ -77,52 +163,7 @@ export function StoredResults(props: {
           <span>Only my results</span>
         </label>
       )}
-      {list.value && results.length === 0 && <p class="muted">No stored results.</p>}
-      {results.length > 0 && (
-        <Table
-          label="Stored results"
-          columns={['Request', '#Rows', '#Size', 'Submitted', 'Expires', 'Owner', '(Copy, open or delete)']}
-        >
-          {results.slice(0, MAX_SHOWN).map((result) => (
-            <tr key={result.requestId}>
-              <td>
-                <Link class="id" to={`/queries?result=${encodeURIComponent(result.requestId)}`}>
-                  {result.requestId}
-                </Link>
-              </td>
-              <td class="number">{whole(result.responseMetadata.reduce((sum, part) => sum + part.numRows, 0))}</td>
-              <td class="number">{bytes(result.bytes)}</td>
-              <td>
-                <When time={result.submissionTimeMs} inRow />
-              </td>
-              <td>
-                <When time={result.expirationTimeMs} inRow />
-              </td>
-              <td>{nameOf(result.owner)}</td>
-              <td>
-                <CopyAs
-                  row={`the result ${result.requestId}`}
-                  call={{ method: 'GET', path: `/query/${encodeURIComponent(result.requestId)}/results` }}
-                />{' '}
-                <BusyButton class="small" onPress={() => props.onOpen(result.requestId)}>
-                  Open
-                </BusyButton>{' '}
-                <DangerButton
-                  small
-                  label="Delete"
-                  about={`the result ${result.requestId}`}
-                  onConfirm={() => remove(result.requestId)}
-                />
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
-      {results.length > MAX_SHOWN && (
-        <p class="muted">
-          Showing the newest {whole(MAX_SHOWN)} of {whole(results.length)} results.
-        </p>
-      )}
+      {list.value && <StoredTable results={results} onOpen={props.onOpen} onDelete={remove} />}
     </section>
   );
 }

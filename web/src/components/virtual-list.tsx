@@ -1,13 +1,41 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 /** Height for the first rendering, before the real one is known, pixels. */
 const FIRST_HEIGHT = 480;
 
-/**
- * Renders only the visible rows of a long list. Every row is `rowHeight` pixels high.
- */
-export function VirtualList(props: {
+/** Rows above and below the visible ones that are rendered, too. */
+const OVERSCAN = 8;
+
+interface VisibleRows {
+  readonly box: RefObject<HTMLDivElement | null>;
+  readonly first: number;
+  /** Exclusive. */
+  readonly last: number;
+  readonly onScroll: (event: { readonly currentTarget: HTMLElement }) => void;
+}
+
+/** The rows that a scrolled box shows. */
+function useVisibleRows(count: number, rowHeight: number): VisibleRows {
+  const box = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const [height, setHeight] = useState(FIRST_HEIGHT);
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return undefined;
+    const observer = new ResizeObserver(() => setHeight(element.clientHeight));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return {
+    box,
+    first: Math.max(0, Math.floor(top / rowHeight) - OVERSCAN),
+    last: Math.min(count, Math.ceil((top + height) / rowHeight) + OVERSCAN),
+    onScroll: (event) => setTop(event.currentTarget.scrollTop),
+  };
+}
+
+interface VirtualListProps {
   count: number;
   rowHeight: number;
   /** Maximum height: pixels, or a length of CSS. */
@@ -26,25 +54,18 @@ export function VirtualList(props: {
   };
   /** Total width in pixels, when the list also scrolls horizontally. */
   width?: number;
-}): JSX.Element {
-  const ref = useRef<HTMLDivElement>(null);
-  const [top, setTop] = useState(0);
-  const [height, setHeight] = useState(FIRST_HEIGHT);
-  useEffect(() => {
-    const element = ref.current;
-    if (!element) return undefined;
-    const observer = new ResizeObserver(() => setHeight(element.clientHeight));
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
-  const overscan = 8;
-  const first = Math.max(0, Math.floor(top / props.rowHeight) - overscan);
-  const last = Math.min(props.count, Math.ceil((top + height) / props.rowHeight) + overscan);
+}
+
+/**
+ * Renders only the visible rows of a long list. Every row is `rowHeight` pixels high.
+ */
+export function VirtualList(props: VirtualListProps): JSX.Element {
+  const { box, first, last, onScroll } = useVisibleRows(props.count, props.rowHeight);
   const rows: ComponentChildren[] = [];
   for (let index = first; index < last; index++) rows.push(props.render(index));
   return (
     <div
-      ref={ref}
+      ref={box}
       class="virtual"
       tabIndex={0}
       role={props.grid ? 'grid' : 'region'}
@@ -54,7 +75,7 @@ export function VirtualList(props: {
       aria-label={props.label}
       style={{ maxHeight: typeof props.maxHeight === 'number' ? `${props.maxHeight}px` : props.maxHeight }}
       onKeyDown={props.grid?.onKeyDown}
-      onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+      onScroll={onScroll}
     >
       {props.header}
       <div

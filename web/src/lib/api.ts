@@ -1,6 +1,6 @@
 // The client of the REST API: all calls of the dashboard go through this file.
 
-/** A response other than 2xx (with the message of its Error body), or no response (status 0). */
+/** A response other than 2xx (with the message of its Error body), no response, or one that is not from the gateway (status 0). */
 export class ApiError extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
@@ -30,7 +30,7 @@ export function notifySessionRenewed(): void {
   for (const listener of renewed) listener();
 }
 
-export interface CallOptions {
+interface CallOptions {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly body?: unknown;
   readonly signal?: AbortSignal;
@@ -70,17 +70,46 @@ async function send(path: string, options: CallOptions): Promise<Response> {
   }
 }
 
-async function messageOf(response: Response): Promise<string> {
-  const text = await response.text().catch(() => '');
+/** The message of an Error body; undefined for another body. */
+function messageIn(text: string): string | undefined {
   try {
     const body: unknown = JSON.parse(text);
     if (typeof body === 'object' && body !== null && 'message' in body && typeof body.message === 'string')
       return body.message;
   } catch {
-    // Not an Error body: the response comes from a proxy. Its text is used.
+    // The response is not from the gateway, whose errors are JSON.
   }
-  return text.slice(0, 300) || `${response.status} ${response.statusText}`;
+  return undefined;
 }
+
+/** The begin of a text without its tags, such as that of an error page of a proxy. */
+const plainBegin = (text: string): string =>
+  text
+    .slice(0, 2000)
+    .replace(/<[^>]*>?/g, ' ')
+    .trim()
+    .replace(/\s+/g, ' ')
+    .slice(0, 200);
+
+/** What went wrong, in a sentence, from a body that the gateway did not write. */
+export function foreignMessage(what: string, text: string): string {
+  const said = plainBegin(text);
+  return `${what}: it is probably from a proxy before the gateway. ${said === '' ? 'It has no text.' : `It says: ${said}`}`;
+}
+
+/** The message of a response other than 2xx, and when to try again if the response has that. */
+async function messageOf(response: Response): Promise<string> {
+  const text = await response.text().catch(() => '');
+  const { status, statusText, headers } = response;
+  const message =
+    messageIn(text) ??
+    foreignMessage(`The response ${`${status} ${statusText}`.trim()} is not an error of the gateway`, text);
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
+  const isOverloaded = (status === 429 || status === 503) && Number.isFinite(seconds);
+  return isOverloaded && !/try again in/i.test(message) ? `${sentence(message)} Try again in ${seconds} s.` : message;
+}
+
+const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 /** @throws {ApiError} for a response other than 2xx */
 async function receive(path: string, options: CallOptions): Promise<Response> {
@@ -91,6 +120,15 @@ async function receive(path: string, options: CallOptions): Promise<Response> {
     throw new ApiError(response.status, message);
   }
   return response;
+}
+
+/** @throws {ApiError} for a text that is not JSON */
+function parsed(text: string): unknown {
+  try {
+    return text === '' ? undefined : JSON.parse(text);
+  } catch {
+    throw new ApiError(0, foreignMessage('The response is not JSON', text));
+  }
 }
 
 /** The text of the response, unparsed, so that numbers keep every digit. @throws {ApiError} */
@@ -112,13 +150,12 @@ export type Tagged<T> = T & { readonly etag: string };
 /** Reads a resource with its version, for `If-Match` of a later change. @throws {ApiError} */
 export async function callTagged<T extends object>(path: string, options: CallOptions = {}): Promise<Tagged<T>> {
   const response = await receive(path, options);
-  return { ...((await response.json()) as T), etag: response.headers.get('etag') ?? '*' };
+  return { ...(parsed(await response.text()) as T), etag: response.headers.get('etag') ?? '*' };
 }
 
 /** The response as JSON; undefined for an empty body. @throws {ApiError} */
 export async function call<T>(path: string, options: CallOptions = {}): Promise<T> {
-  const text = await callText(path, options);
-  return (text === '' ? undefined : JSON.parse(text)) as T;
+  return parsed(await callText(path, options)) as T;
 }
 
 export function messageOfError(error: unknown): string {

@@ -8,10 +8,10 @@ const STEPS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
 
 const [DAY, HOUR, MINUTE] = [86_400_000, 3_600_000, 60_000];
 
-/** The time left, rounded down to hours or minutes, such as `in 5 days 15 h`; undefined where one unit is enough. */
+/** The time left, rounded down to hours or minutes and from a week on to days, such as `in 5 days 15 h`; undefined where one unit is enough. */
 function timeLeft(ms: number): string | undefined {
   const [days, hours] = [Math.floor(ms / DAY), Math.floor((ms % DAY) / HOUR)];
-  if (ms < HOUR || days >= 30) return undefined;
+  if (ms < HOUR || days >= 7) return undefined;
   if (days > 0) return `in ${days} day${days === 1 ? '' : 's'}${hours > 0 ? ` ${hours} h` : ''}`;
   const minutes = Math.floor((ms % HOUR) / MINUTE);
   return `in ${hours} h${minutes > 0 ? ` ${minutes} min` : ''}`;
@@ -92,17 +92,25 @@ export function expiryOf(local: string): { expiresAt?: string } {
   return local === '' ? {} : { expiresAt: new Date(local).toISOString() };
 }
 
-/** The end of the next Friday (today on a Friday), or `days` from now, as the value of an UntilField. */
-export function untilPreset(preset: 'friday' | number, now = new Date()): string {
+/** The end of the next Friday (today on a Friday), or a time from now on. */
+export type UntilPreset = 'friday' | { readonly days: number } | { readonly hours: number };
+
+/** A preset as the value of an UntilField. */
+export function untilPreset(preset: UntilPreset, now = new Date()): string {
   const end = new Date(now);
   if (preset === 'friday') {
     end.setDate(end.getDate() + ((5 - end.getDay() + 7) % 7));
     end.setHours(23, 59, 0, 0);
     if (end <= now) end.setDate(end.getDate() + 7);
-  } else {
-    end.setDate(end.getDate() + preset);
-  }
+  } else if ('hours' in preset) end.setTime(end.getTime() + preset.hours * HOUR);
+  else end.setDate(end.getDate() + preset.days);
   const two = (value: number): string => String(value).padStart(2, '0');
   const day = `${end.getFullYear()}-${two(end.getMonth() + 1)}-${two(end.getDate())}`;
   return `${day}T${two(end.getHours())}:${two(end.getMinutes())}`;
+}
+
+/** The names that contain a text, in any case. */
+export function matching(names: readonly string[], text: string): string[] {
+  const wanted = text.toLowerCase();
+  return names.filter((name) => name.toLowerCase().includes(wanted));
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 
 /** Choices of appearance, kept in the browser for the next visit. They hold nothing about the user or the cluster. */
-export interface Preferences {
+interface Preferences {
   /** Undefined: that of the system. */
   readonly theme: 'light' | 'dark' | undefined;
   /** Whether times are shown in UTC instead of the time zone of the browser. */

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 
 const BASE = '/ui';
 
-export interface Location {
+interface Location {
   /** Path below /ui; begins with `/`. */
   readonly path: string;
   readonly query: URLSearchParams;

@@ -1,7 +1,11 @@
-import { call } from './api.ts';
+import { ApiError, call } from './api.ts';
+import { visible } from './visible.ts';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Session, Whoami } from './types.ts';
+
+/** The first character that no token has, visibly. */
+const odd = (token: string): string => visible(/[^\x21-\x7e]/u.exec(token)?.[0] ?? '');
 
 /**
  * Exchanges a token for the session cookie. The cookie is HttpOnly and SameSite, so that no script can read the token, and the browser's
@@ -9,6 +13,12 @@ import type { Session, Whoami } from './types.ts';
  * @throws {ApiError} 401 for an invalid token
  */
 export async function signIn(token: string): Promise<void> {
+  // Such a token cannot be sent: a header has no other characters.
+  if (/[^\x21-\x7e]/.test(token))
+    throw new ApiError(
+      0,
+      `A token has only letters, digits and punctuation, without blanks: copy it again. The field has \`${odd(token)}\`.`,
+    );
   await call('/ui/session', { method: 'POST', headers: { authorization: `Bearer ${token}` }, ignore401: true });
 }
 

@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks';
 import { call, messageOfError } from './api.ts';
+import { notify, warningsOf } from './notices.ts';
 
 export interface Change {
   /** Error of the last change; undefined on success. */
   readonly error: string | undefined;
-  /** Runs a change and stores its error. @returns whether it succeeded */
+  /** Runs a change, keeps its error, and shows the warnings of the response that it resolves to. @returns whether it succeeded */
   readonly attempt: (work: () => Promise<unknown>) => Promise<boolean>;
   readonly send: (
     path: string,
@@ -20,8 +21,9 @@ export function useChange(after?: () => void): Change {
   const [error, setError] = useState<string>();
   const attempt = async (work: () => Promise<unknown>): Promise<boolean> => {
     try {
-      await work();
+      const texts = warningsOf(await work());
       setError(undefined);
+      if (texts.length > 0) notify({ texts, tone: 'warn' });
       return true;
     } catch (failure) {
       setError(messageOfError(failure));

@@ -11,7 +11,7 @@ export interface Data<T> {
   readonly replace: (value: T) => void;
 }
 
-interface State<T> {
+interface DataState<T> {
   readonly value: T | undefined;
   readonly error: string | undefined;
   readonly loading: boolean;
@@ -22,7 +22,7 @@ interface State<T> {
  * The response of a superseded request is ignored. After a 403 it does not poll, because each denied request is an audit record.
  */
 export function useData<T>(key: string, load: (signal: AbortSignal) => Promise<T>, pollMs?: number): Data<T> {
-  const [state, setState] = useState<State<T>>({ value: undefined, error: undefined, loading: true });
+  const [state, setState] = useState<DataState<T>>({ value: undefined, error: undefined, loading: true });
   const [forbidden, setForbidden] = useState(false);
   const [turn, setTurn] = useState(0);
   const loadRef = useRef(load);

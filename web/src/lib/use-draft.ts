@@ -1,27 +1,58 @@
 import { useReducer } from 'preact/hooks';
 
-/** Unsaved input, in memory: kept while the user visits other pages of the dashboard, lost with the window. */
-const drafts = new Map<string, string>();
+/**
+ * Unsaved input: kept while the user visits other pages and reloads this one, until the window is closed or the user signs out. It is in the
+ * storage of the window, so that no other window sees it, and in memory where the browser blocks the storage or its space is used up.
+ */
+const drafts = new Map<string, unknown>();
+const PREFIX = 'olap-warden-draft/';
+
+function restore(): void {
+  try {
+    for (const [key, text] of Object.entries(sessionStorage))
+      if (key.startsWith(PREFIX)) drafts.set(key.slice(PREFIX.length), JSON.parse(String(text)));
+  } catch {
+    // The browser blocks the storage, or another program wrote it.
+  }
+}
+restore();
+
+function store(key: string, input: unknown): void {
+  try {
+    if (input === undefined) sessionStorage.removeItem(PREFIX + key);
+    else sessionStorage.setItem(PREFIX + key, JSON.stringify(input));
+  } catch {
+    // The input stays in memory. An older one in the storage would return after a reload.
+    sessionStorage.removeItem(PREFIX + key);
+  }
+}
 
 /**
- * Like `useState`, for unsaved text: it is kept under `key` when the component is unmounted.
- * @param key identifies the text, such as `policy/readers/document`
- * @returns the text, undefined when there is none; set undefined to discard it. The third value reads the text at the time of the call, also after
- *   an `await`
+ * Like `useState`, for unsaved input: it is kept under `key` when the component is unmounted.
+ * @param key identifies the input, such as `policy/readers`; the input is what JSON can express
+ * @returns the input, undefined when there is none; set undefined to discard it. The third value reads the input at the time of the call, also
+ *   after an `await`
  */
-export function useDraft(
-  key: string,
-): [string | undefined, (text: string | undefined) => void, () => string | undefined] {
+export function useDraft<T>(key: string): [T | undefined, (input: T | undefined) => void, () => T | undefined] {
   const [, redraw] = useReducer((count: number) => count + 1, 0);
-  const set = (text: string | undefined): void => {
-    if (text === undefined) drafts.delete(key);
-    else drafts.set(key, text);
+  const read = (): T | undefined => drafts.get(key) as T | undefined;
+  const set = (input: T | undefined): void => {
+    if (input === undefined) drafts.delete(key);
+    else drafts.set(key, input);
+    store(key, input);
     redraw(undefined);
   };
-  return [drafts.get(key), set, () => drafts.get(key)];
+  return [read(), set, read];
+}
+
+/** Unsaved input with a value for none. @returns the input or `initial`, and functions that set and discard it */
+export function useDraftOr<T>(key: string, initial: T): [T, (input: T) => void, () => void] {
+  const [input, set] = useDraft<T>(key);
+  return [input ?? initial, set, () => set(undefined)];
 }
 
 /** Discards all unsaved input, at sign-out. */
 export function clearDrafts(): void {
+  for (const key of drafts.keys()) store(key, undefined);
   drafts.clear();
 }

@@ -5,7 +5,7 @@ import { ErrorNote, Loading } from '../components/basics.tsx';
 import { call } from '../lib/api.ts';
 import { setQuery, useLocation } from '../lib/router.ts';
 import { useMay } from '../lib/session.ts';
-import type { CheckDefinition, HealthReport } from '../lib/types.ts';
+import type { CheckDefinition, CheckEntry, HealthMute, HealthReport } from '../lib/types.ts';
 import { useData } from '../lib/use-data.ts';
 import { CheckRow } from './health/check-row.tsx';
 import { sectionsOf, type Section } from './health/check-state.ts';
@@ -56,13 +56,30 @@ function Checks(props: {
   );
 }
 
-function Report(props: { state: ReportState; report: HealthReport }): JSX.Element {
-  const { report } = props;
-  const { running, error, run, data } = props.state;
-  const { checks } = report;
-  const definitions = useData('checks', (signal) => call<CheckDefinition[]>('/clusterHealth/list', { signal }));
+/** The checks that the filters select, in sections. */
+function FilteredChecks(props: {
+  checks: readonly CheckEntry[];
+  definitions: readonly CheckDefinition[] | undefined;
+  onMute: ((proposal: MuteProposal) => void) | undefined;
+}): JSX.Element {
+  const { checks, definitions, onMute } = props;
   const filters = useFilters();
   const shown = useMemo(() => filterChecks(checks, filters), [checks, ...Object.values(filters)]);
+  return (
+    <>
+      <FilterBar filters={filters} checks={checks} />
+      {shown.length === 0 && checks.length > 0 && <p class="muted">No checks match these filters.</p>}
+      {sectionsOf(shown).map((section) => (
+        <Checks key={section.id} section={section} definitions={definitions} onMute={onMute} />
+      ))}
+    </>
+  );
+}
+
+function Report(props: { state: ReportState; report: HealthReport }): JSX.Element {
+  const { runTimestamp, checks } = props.report;
+  const { running, error, run, data } = props.state;
+  const definitions = useData('checks', (signal) => call<CheckDefinition[]>('/clusterHealth/list', { signal }));
   // Not after an error: a denied request is an audit record.
   const mutes = useMutes(error === undefined);
   const mayMute = useMay('UpdateHealth');
@@ -75,35 +92,22 @@ function Report(props: { state: ReportState; report: HealthReport }): JSX.Elemen
       }, delay);
     }
   };
+  const muted = (mute: HealthMute | undefined): void => {
+    setProposal(undefined);
+    if (mute) mutesChanged();
+  };
   return (
     <>
-      <Glance report={report} running={running !== undefined} onRun={run} />
+      <Glance report={props.report} running={running !== undefined} onRun={run} />
       <ErrorNote message={error} retry={data.reload} />
       {running && <RunPanel running={running} checks={checksOfRun(running, checks, definitions.value ?? [])} />}
-      <History checks={checks} run={report.runTimestamp} />
+      <History checks={checks} run={runTimestamp} />
       <Mutes mutes={mutes} onChanged={mutesChanged} />
-      <FilterBar filters={filters} checks={checks} />
-      {shown.length === 0 && checks.length > 0 && <p class="muted">No checks match these filters.</p>}
-      {sectionsOf(shown).map((section) => (
-        <Checks
-          key={section.id}
-          section={section}
-          definitions={definitions.value}
-          onMute={mayMute ? setProposal : undefined}
-        />
-      ))}
+      <FilteredChecks checks={checks} definitions={definitions.value} onMute={mayMute ? setProposal : undefined} />
       <div class="row">
         <CopyAs call={{ method: 'GET', path: '/clusterHealth' }} />
       </div>
-      {proposal && (
-        <NewMute
-          proposal={proposal}
-          onDone={(mute) => {
-            setProposal(undefined);
-            if (mute) mutesChanged();
-          }}
-        />
-      )}
+      {proposal && <NewMute proposal={proposal} onDone={muted} />}
     </>
   );
 }

@@ -46,9 +46,35 @@ function Provider(props: { oidc: NonNullable<SignInMethods['oidc']>; stay: boole
   );
 }
 
+/** @param props.onSubmit throws when the token is not accepted */
+function TokenForm(props: { error: string | undefined; onSubmit: (token: string) => Promise<void> }): JSX.Element {
+  const [token, setToken] = useState('');
+  return (
+    <Form>
+      <TextField
+        label="Token"
+        hint="A service token (svc-…), a Kubernetes token, an OIDC token, or the administrator token of a standalone installation."
+        type="password"
+        required
+        autoFocus
+        value={token}
+        onChange={setToken}
+      />
+      <ErrorNote message={props.error} />
+      <BusyButton
+        class="primary"
+        type="submit"
+        onPress={() => props.onSubmit(token.trim())}
+        disabled={token.trim() === ''}
+      >
+        Sign in
+      </BusyButton>
+    </Form>
+  );
+}
+
 /** @param props.stay true when the page behind has input, so that it must not be left */
 function SignInForm(props: { onDone: () => Promise<void>; stay: boolean }): JSX.Element {
-  const [token, setToken] = useState('');
   const [error, setError] = useState<string>();
   const methods = useData('methods', (signal) =>
     call<SignInMethods>('/ui/session/methods', { signal, ignore401: true }),
@@ -63,30 +89,15 @@ function SignInForm(props: { onDone: () => Promise<void>; stay: boolean }): JSX.
   };
   // All windows share the session cookie.
   useEffect(() => onSignedInElsewhere(() => void attempt(async () => undefined)), []);
-  const submit = (): Promise<void> =>
+  const submit = (token: string): Promise<void> =>
     attempt(async () => {
-      await signIn(token.trim());
-      setToken('');
+      await signIn(token);
       announceSignIn();
     });
   const oidc = methods.value?.oidc;
   return (
     <>
-      <Form>
-        <TextField
-          label="Token"
-          hint="A service token (svc-…), a Kubernetes token, an OIDC token, or the administrator token of a standalone installation."
-          type="password"
-          required
-          autoFocus
-          value={token}
-          onChange={setToken}
-        />
-        <ErrorNote message={error} />
-        <BusyButton class="primary" type="submit" onPress={submit} disabled={token.trim() === ''}>
-          Sign in
-        </BusyButton>
-      </Form>
+      <TokenForm error={error} onSubmit={submit} />
       {oidc && <Provider oidc={oidc} stay={props.stay} />}
     </>
   );
@@ -99,8 +110,8 @@ function SignInForm(props: { onDone: () => Promise<void>; stay: boolean }): JSX.
 export function SignIn(props: { onDone: () => Promise<void>; again?: boolean }): JSX.Element {
   if (props.again) {
     return (
-      <Dialog title="Your session has expired">
-        <p>Sign in again. Your input is kept.</p>
+      <Dialog title="Your session has ended">
+        <p>Your token has expired or was revoked. Sign in again: your input is kept.</p>
         <SignInForm onDone={props.onDone} stay />
       </Dialog>
     );

@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { Badge, BusyButton, ErrorNote, Form, Link, Until } from '../components/basics.tsx';
+import { Badge, BusyButton, ErrorNote, Form, Name, Until } from '../components/basics.tsx';
 import { CopyAs } from '../components/copy-as.tsx';
 import { NO_SUBJECT, optionsOf, SubjectFields, TextField } from '../components/fields.tsx';
+import { PolicyLink, RoleLink } from '../components/name-links.tsx';
 import { Table } from '../components/table.tsx';
 import { ApiError, call, encodeSrn, rbac } from '../lib/api.ts';
 import { prettyJson } from '../lib/format.ts';
@@ -10,6 +11,8 @@ import type { RestCall } from '../lib/copy.ts';
 import { setQuery, useHistoryMoves, useLocation } from '../lib/router.ts';
 import type { Policy, SimulatedDecision, Subject, WhoCan, TableNames } from '../lib/types.ts';
 import { useChange } from '../lib/use-change.ts';
+import { visible } from '../lib/visible.ts';
+import { useDraft } from '../lib/use-draft.ts';
 import { useData } from '../lib/use-data.ts';
 import { Also, bySubjectType, subjectsOf, textOf } from './who-can/subjects.tsx';
 import { COMMON_ACTIONS, RESOURCES } from './access/policy-assist.ts';
@@ -44,7 +47,8 @@ function DecidingStatements(props: {
           <li key={`${match.role}/${match.policy}/${match.statementIndex}`}>
             <p>
               <Badge tone={match.effect === 'allow' ? 'good' : 'bad'}>{match.effect}</Badge> statement{' '}
-              {match.statementIndex + 1} of policy <code>{match.policy}</code> in role <code>{match.role}</code>
+              {match.statementIndex + 1} of policy <code>{visible(match.policy ?? '')}</code> in role{' '}
+              <code>{visible(match.role ?? '')}</code>
             </p>
             {statements.map((statement, index) => (
               <pre
@@ -98,73 +102,126 @@ function ResourceField({ tables, ...input }: TextInput & { readonly tables: read
   );
 }
 
-function Ask(props: { tables: readonly string[] }): JSX.Element {
-  const { query } = useLocation();
-  const [subject, setSubject] = useState<Subject>({
+interface Question {
+  readonly subject: Subject;
+  /** Further subjects of the same person. */
+  readonly also: readonly Subject[];
+  readonly action: string;
+  readonly resource: string;
+}
+
+interface Decided {
+  readonly decision: SimulatedDecision;
+  readonly policies: ReadonlyMap<string, Policy>;
+  readonly asked: RestCall;
+}
+
+/** The question in the address. */
+const questionOf = (query: URLSearchParams): Question => ({
+  subject: {
     subjectType: query.get('type') ?? NO_SUBJECT.subjectType,
     subject: query.get('subject') ?? '',
-  });
-  const [also, setAlso] = useState<readonly Subject[]>(() => subjectsOf(query.get('also')));
-  const [action, setAction] = useState(query.get('action') ?? 'Query');
-  const [resource, setResource] = useState(query.get('resource') ?? TABLE);
-  const [answer, setAnswer] = useState<{
-    decision: SimulatedDecision;
-    policies: ReadonlyMap<string, Policy>;
-    asked: RestCall;
-  }>();
+  },
+  also: subjectsOf(query.get('also')),
+  action: query.get('action') ?? 'Query',
+  resource: query.get('resource') ?? TABLE,
+});
+
+/** @throws {ApiError} */
+async function decide({ subject, also, action, resource }: Question): Promise<Decided> {
+  const body = { subjectTypeToSubject: bySubjectType([subject, ...also]), resourceSrn2String: resource, action };
+  const asked = { method: 'POST', path: rbac('/simulate-access'), body } as const;
+  const decision = await call<SimulatedDecision>(asked.path, asked);
+  return { decision, policies: await loadPolicies(decision), asked };
+}
+
+function Decision(props: { decided: Decided }): JSX.Element {
+  const { decision, policies, asked } = props.decided;
+  return (
+    <div role="status">
+      <p class="decision">
+        <Badge tone={decision.decision === 'ALLOW' ? 'good' : 'bad'}>{decision.decision}</Badge>{' '}
+        {REASONS[decision.reason]}
+      </p>
+      <DecidingStatements decision={decision} policies={policies} />
+      <CopyAs call={asked} />
+    </div>
+  );
+}
+
+interface QuestionFieldsProps {
+  question: Question;
+  onChange: (question: Question) => void;
+  tables: readonly string[];
+  onAsk: () => Promise<void>;
+}
+
+function QuestionFields(props: QuestionFieldsProps): JSX.Element {
+  const { question, onChange } = props;
+  const { subject, also, action, resource } = question;
+  const another = (): void => {
+    const others = also.filter((other) => textOf([other]) !== textOf([subject]));
+    onChange({ ...question, also: [...others, subject], subject: { ...subject, subject: '' } });
+  };
+  return (
+    <Form class="columns">
+      <SubjectFields value={subject} onChange={(changed) => onChange({ ...question, subject: changed })} />
+      <ActionField
+        label="Action"
+        hint="Such as Query or GetHealth"
+        value={action}
+        onChange={(changed) => onChange({ ...question, action: changed })}
+      />
+      <ResourceField
+        label="Resource"
+        tables={props.tables}
+        value={resource}
+        onChange={(changed) => onChange({ ...question, resource: changed })}
+      />
+      <BusyButton
+        class="primary"
+        type="submit"
+        onPress={props.onAsk}
+        disabled={(subject.subject === '' && also.length === 0) || action === ''}
+      >
+        Check
+      </BusyButton>
+      <button type="button" disabled={subject.subject === ''} onClick={another}>
+        And another subject
+      </button>
+    </Form>
+  );
+}
+
+function Ask(props: { tables: readonly string[] }): JSX.Element {
+  const { query } = useLocation();
+  const [draft, setDraft] = useDraft<Question>('who-can');
+  const [question, setShown] = useState(() => (query.has('resource') ? undefined : draft) ?? questionOf(query));
+  const setQuestion = (changed: Question): void => {
+    setShown(changed);
+    setDraft(changed);
+  };
+  const [decided, setDecided] = useState<Decided>();
   const { error, attempt } = useChange();
   const ask = async (): Promise<void> => {
+    const { subject, also, action, resource } = question;
     setQuery({ type: subject.subjectType, subject: subject.subject, also: textOf(also), action, resource });
-    const subjectTypeToSubject = bySubjectType([subject, ...also]);
-    const body = { subjectTypeToSubject, resourceSrn2String: resource, action };
-    const asked = { method: 'POST', path: rbac('/simulate-access'), body } as const;
-    await attempt(async () => {
-      const decision = await call<SimulatedDecision>(asked.path, asked);
-      setAnswer({ decision, policies: await loadPolicies(decision), asked });
-    });
+    // From now on the address has it.
+    setDraft(undefined);
+    await attempt(async () => setDecided(await decide(question)));
   };
-  // A URL with a complete question shows the answer at once.
+  // A URL with a complete question shows the decision at once.
   useEffect(() => {
+    const { subject, also } = question;
     if ((subject.subject !== '' || also.length > 0) && query.has('resource')) void ask();
   }, []);
   return (
     <section class="card" aria-labelledby="ask">
       <h2 id="ask">Who can do what</h2>
-      <Form class="columns">
-        <SubjectFields value={subject} onChange={setSubject} />
-        <ActionField label="Action" hint="Such as Query or GetHealth" value={action} onChange={setAction} />
-        <ResourceField label="Resource" tables={props.tables} value={resource} onChange={setResource} />
-        <BusyButton
-          class="primary"
-          type="submit"
-          onPress={ask}
-          disabled={(subject.subject === '' && also.length === 0) || action === ''}
-        >
-          Check
-        </BusyButton>
-        <button
-          type="button"
-          disabled={subject.subject === ''}
-          onClick={() => {
-            setAlso([...also.filter((other) => textOf([other]) !== textOf([subject])), subject]);
-            setSubject({ ...subject, subject: '' });
-          }}
-        >
-          And another subject
-        </button>
-      </Form>
-      <Also subjects={also} onChange={setAlso} />
+      <QuestionFields question={question} onChange={setQuestion} tables={props.tables} onAsk={ask} />
+      <Also subjects={question.also} onChange={(also) => setQuestion({ ...question, also })} />
       <ErrorNote message={error} />
-      {answer && (
-        <div role="status">
-          <p class="decision">
-            <Badge tone={answer.decision.decision === 'ALLOW' ? 'good' : 'bad'}>{answer.decision.decision}</Badge>{' '}
-            {REASONS[answer.decision.reason]}
-          </p>
-          <DecidingStatements decision={answer.decision} policies={answer.policies} />
-          <CopyAs call={answer.asked} />
-        </div>
-      )}
+      {decided && <Decision decided={decided} />}
     </section>
   );
 }
@@ -176,21 +233,16 @@ function AllowingRoles(props: { roles: WhoCan['roles']; total: number }): JSX.El
       {props.roles.map((row) => (
         <tr key={row.role}>
           <td>
-            <NameLink tab="roles" name={row.role} />
+            <RoleLink role={row.role} />
           </td>
           <td>
-            <NameLink tab="policies" name={row.policy} />
+            <PolicyLink policy={row.policy} />
           </td>
           <td>{row.statementIndex + 1}</td>
         </tr>
       ))}
     </Table>
   );
-}
-
-function NameLink(props: { tab: 'roles' | 'policies'; name: string }): JSX.Element | null {
-  if (props.name === '') return null;
-  return <Link to={`/access?tab=${props.tab}&name=${encodeURIComponent(props.name)}`}>{props.name}</Link>;
 }
 
 function AllowedSubjects(props: { subjects: WhoCan['subjects'] }): JSX.Element {
@@ -200,14 +252,19 @@ function AllowedSubjects(props: { subjects: WhoCan['subjects'] }): JSX.Element {
       {props.subjects.map((row) => (
         <tr key={`${row.subjectType}/${row.subject}/${row.role}`}>
           <td class="wrap">
-            {row.subject} {row.description !== undefined && <span class="muted">{row.description}</span>}
+            <Name text={row.subject} />{' '}
+            {row.description !== undefined && (
+              <span class="muted">
+                <Name text={row.description} />
+              </span>
+            )}
           </td>
           <td>{row.subjectType}</td>
           <td>
-            <NameLink tab="roles" name={row.role} />
+            <RoleLink role={row.role} />
           </td>
           <td>
-            <NameLink tab="policies" name={row.policy} />
+            <PolicyLink policy={row.policy} />
           </td>
           <td>{row.statementIndex + 1}</td>
           <td>
@@ -219,17 +276,28 @@ function AllowedSubjects(props: { subjects: WhoCan['subjects'] }): JSX.Element {
   );
 }
 
+/** The roles that allow an action, and who holds them. */
+function Allowing(props: { found: WhoCan; path: string }): JSX.Element {
+  const { roles, totalRoles, subjects } = props.found;
+  return (
+    <>
+      <AllowingRoles roles={roles} total={totalRoles} />
+      <AllowedSubjects subjects={subjects} />
+      <CopyAs call={{ method: 'GET', path: props.path }} />
+    </>
+  );
+}
+
 function Reverse(props: { tables: readonly string[] }): JSX.Element {
   const { query } = useLocation();
   const [action, setAction] = useState(query.get('whoAction') ?? 'Query');
   const [resource, setResource] = useState(query.get('whoResource') ?? TABLE);
-  const [found, setFound] = useState<WhoCan & { readonly path: string }>();
+  const [found, setFound] = useState<{ readonly found: WhoCan; readonly path: string }>();
   const { error, attempt } = useChange();
   const ask = async (): Promise<void> => {
     setQuery({ whoAction: action, whoResource: resource });
-    const question = new URLSearchParams({ action, resource });
-    const path = rbac(`/who-can?${question.toString()}`);
-    if (!(await attempt(async () => setFound({ ...(await call<WhoCan>(path)), path })))) setFound(undefined);
+    const path = rbac(`/who-can?${new URLSearchParams({ action, resource }).toString()}`);
+    if (!(await attempt(async () => setFound({ found: await call<WhoCan>(path), path })))) setFound(undefined);
   };
   useEffect(() => {
     if (query.has('whoResource')) void ask();
@@ -250,13 +318,7 @@ function Reverse(props: { tables: readonly string[] }): JSX.Element {
         </BusyButton>
       </Form>
       <ErrorNote message={error} />
-      {found && (
-        <>
-          <AllowingRoles roles={found.roles} total={found.totalRoles} />
-          <AllowedSubjects subjects={found.subjects} />
-          <CopyAs call={{ method: 'GET', path: found.path }} />
-        </>
-      )}
+      {found && <Allowing {...found} />}
     </section>
   );
 }

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { cellOf } from '../../lib/exact-json.ts';
 import { whole } from '../../lib/format.ts';
 import { indentJson } from '../../lib/indent-json.ts';
+import { visible } from '../../lib/visible.ts';
 import { CopyButton } from '../basics.tsx';
 import { Dialog } from '../dialog.tsx';
 
@@ -21,7 +22,7 @@ export function CellDialog(props: {
   const items = Array.isArray(value) ? (value as unknown[]) : undefined;
   const { text } = cellOf(value);
   return (
-    <Dialog wide title={`${column} of row ${whole(row)}`} onClose={props.onClose}>
+    <Dialog wide title={`${visible(column)} of row ${whole(row)}`} onClose={props.onClose}>
       <p class="muted">
         {type}
         {items && ` · ${whole(items.length)} items`}

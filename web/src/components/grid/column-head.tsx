@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
+import { visible } from '../../lib/visible.ts';
 import type { Column } from './columns.ts';
 
 const NUMERIC = /^(?:INT|LONG|FLOAT|DOUBLE|BIG_DECIMAL)$/;
@@ -9,8 +10,8 @@ export function ColumnHead(props: { column: Column }): JSX.Element {
   const { name, type, width, resize } = props.column;
   const drag = useRef<{ readonly x: number; readonly width: number } | undefined>(undefined);
   return (
-    <span role="columnheader" class={NUMERIC.test(type) ? 'head-number' : undefined} title={`${name} ${type}`}>
-      {name} <span class="type">{type}</span>
+    <span role="columnheader" class={NUMERIC.test(type) ? 'head-number' : undefined} title={`${visible(name)} ${type}`}>
+      {visible(name)} <span class="type">{type}</span>
       <span
         class="resizer"
         aria-hidden="true"

@@ -4,7 +4,7 @@ import { cellOf } from '../../lib/exact-json.ts';
 import { usePreferences } from '../../lib/preferences.ts';
 
 export const NUMBER_COLUMN = 72;
-export const MIN_COLUMN = 48;
+const MIN_COLUMN = 48;
 const MIN_AUTOMATIC = 88;
 const MAX_AUTOMATIC = 380;
 /** Width of a character of the grid and padding of a cell, pixels. */

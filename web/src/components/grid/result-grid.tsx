@@ -6,7 +6,7 @@ import { CopyButton, download } from '../basics.tsx';
 import { VirtualList } from '../virtual-list.tsx';
 import { CellDialog } from './cell-dialog.tsx';
 import { ColumnHead } from './column-head.tsx';
-import { NUMBER_COLUMN, useColumns } from './columns.ts';
+import { NUMBER_COLUMN, useColumns, type Column } from './columns.ts';
 import { useActiveCell, type CellPosition } from './use-active-cell.ts';
 
 const ROW_HEIGHT = 28;
@@ -23,97 +23,166 @@ export function ResultGrid(props: { page: CursorResponse }): JSX.Element | null 
   return table ? <Grid key={props.page.offset} page={props.page} table={table} /> : null;
 }
 
-function Grid(props: { page: CursorResponse; table: NonNullable<CursorResponse['resultTable']> }): JSX.Element {
-  const { page } = props;
-  const { rows, dataSchema } = props.table;
-  const { columnNames, columnDataTypes } = dataSchema;
-  const columns = useColumns(columnNames, columnDataTypes, rows);
-  const [opened, setOpened] = useState<CellPosition>();
-  const { active, activate, onKeyDown } = useActiveCell({
-    rows: rows.length,
-    columns,
-    rowHeight: ROW_HEIGHT,
-    onOpen: setOpened,
-  });
-  const id = useId();
+interface GridLayout {
+  readonly columns: readonly Column[];
+  /** Pixels of all columns. */
+  readonly width: number;
+  readonly style: { readonly gridTemplateColumns: string; readonly width: string };
+}
+
+function layoutOf(columns: readonly Column[]): GridLayout {
   const width = columns.reduce((sum, column) => sum + column.width, NUMBER_COLUMN);
   const template = [NUMBER_COLUMN, ...columns.map((column) => column.width)].map((pixels) => `${pixels}px`).join(' ');
-  const style = { gridTemplateColumns: template, width: `max(100%, ${width}px)` };
-  const openedColumn = opened && columns[opened.column];
-  const cell = (value: unknown, row: number, column: number): JSX.Element => {
-    const { text, kind } = cellOf(value);
-    const isActive = active?.row === row && active.column === column;
-    return (
-      <span
-        role="gridcell"
-        key={column}
-        id={isActive ? `${id}-active` : undefined}
-        class={`cell-${kind}${isActive ? ' cell-active' : ''}`}
-        title={text.length > MAX_TITLE ? `${text.slice(0, MAX_TITLE)}…` : text}
-        onClick={() => activate({ row, column })}
-        onDblClick={() => setOpened({ row, column })}
+  return { columns, width, style: { gridTemplateColumns: template, width: `max(100%, ${width}px)` } };
+}
+
+function GridHead(props: { layout: GridLayout }): JSX.Element {
+  const { columns, style } = props.layout;
+  return (
+    <div role="rowgroup" class="grid-head" style={{ width: style.width }}>
+      <div class="grid-row" role="row" style={style}>
+        <span role="columnheader" class="grid-number">
+          row
+        </span>
+        {columns.map((column, index) => (
+          <ColumnHead key={index} column={column} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** @param props.activeId the id of the active cell; undefined for the others */
+function Cell(props: {
+  value: unknown;
+  activeId: string | undefined;
+  onActivate: () => void;
+  onOpen: () => void;
+}): JSX.Element {
+  const { text, kind } = cellOf(props.value);
+  return (
+    <span
+      role="gridcell"
+      id={props.activeId}
+      class={`cell-${kind}${props.activeId === undefined ? '' : ' cell-active'}`}
+      title={text.length > MAX_TITLE ? `${text.slice(0, MAX_TITLE)}…` : text}
+      onClick={props.onActivate}
+      onDblClick={props.onOpen}
+    >
+      {text.length > MAX_TEXT ? text.slice(0, MAX_TEXT) : text}
+    </span>
+  );
+}
+
+type ResultTable = NonNullable<CursorResponse['resultTable']>;
+
+function PageButtons(props: { page: CursorResponse; table: ResultTable }): JSX.Element {
+  const { requestId, offset } = props.page;
+  const { rows, dataSchema } = props.table;
+  return (
+    <div class="row">
+      <CopyButton label="Copy page" text={() => toTsv(dataSchema.columnNames, rows)} />
+      <button
+        type="button"
+        class="small"
+        onClick={() => download(`${requestId}-${offset}.csv`, 'text/csv', toCsv(dataSchema.columnNames, rows))}
       >
-        {text.length > MAX_TEXT ? text.slice(0, MAX_TEXT) : text}
+        Download page as CSV
+      </button>
+      <span class="muted">Enter or a double click opens a cell in full.</span>
+    </div>
+  );
+}
+
+interface CellActions {
+  /** The id of the active cell, for screen readers. */
+  readonly activeId: string;
+  readonly active: CellPosition | undefined;
+  readonly activate: (cell: CellPosition) => void;
+  readonly onOpen: (cell: CellPosition) => void;
+}
+
+/** @param props.row from 0, in this page */
+function GridRow(props: {
+  row: number;
+  offset: number;
+  values: readonly unknown[];
+  layout: GridLayout;
+  cells: CellActions;
+}): JSX.Element {
+  const { row, offset, cells } = props;
+  return (
+    <div class="grid-row" role="row" style={props.layout.style} aria-rowindex={offset + row + 2}>
+      <span role="rowheader" class="grid-number">
+        {offset + row + 1}
       </span>
-    );
-  };
+      {props.values.map((value, column) => (
+        <Cell
+          key={column}
+          value={value}
+          activeId={cells.active?.row === row && cells.active.column === column ? cells.activeId : undefined}
+          onActivate={() => cells.activate({ row, column })}
+          onOpen={() => cells.onOpen({ row, column })}
+        />
+      ))}
+    </div>
+  );
+}
+
+/** The rows of a page. @param props.onOpen shows a cell in full */
+function GridRows(props: {
+  page: CursorResponse;
+  rows: ResultTable['rows'];
+  columns: readonly Column[];
+  onOpen: (cell: CellPosition) => void;
+}): JSX.Element {
+  const { page, rows, columns, onOpen } = props;
+  const { active, activate, onKeyDown } = useActiveCell({ rows: rows.length, columns, rowHeight: ROW_HEIGHT, onOpen });
+  const activeId = `${useId()}-active`;
+  const cells = { activeId, active, activate, onOpen };
+  const layout = layoutOf(columns);
+  return (
+    <div class="grid">
+      <VirtualList
+        count={rows.length}
+        rowHeight={ROW_HEIGHT}
+        maxHeight={HEIGHT}
+        width={layout.width}
+        label="Rows of this page"
+        grid={{
+          rows: page.numRowsResultSet + 1,
+          columns: columns.length + 1,
+          active: active && activeId,
+          onKeyDown,
+        }}
+        header={<GridHead layout={layout} />}
+        render={(row) => (
+          <GridRow key={row} row={row} offset={page.offset} values={rows[row] ?? []} layout={layout} cells={cells} />
+        )}
+      />
+    </div>
+  );
+}
+
+function Grid(props: { page: CursorResponse; table: ResultTable }): JSX.Element {
+  const { page, table } = props;
+  const { columnNames, columnDataTypes } = table.dataSchema;
+  const columns = useColumns(columnNames, columnDataTypes, table.rows);
+  const [opened, setOpened] = useState<CellPosition>();
+  const openedColumn = opened && columns[opened.column];
   return (
     <>
-      <div class="grid">
-        <VirtualList
-          count={rows.length}
-          rowHeight={ROW_HEIGHT}
-          maxHeight={HEIGHT}
-          width={width}
-          label="Rows of this page"
-          grid={{
-            rows: page.numRowsResultSet + 1,
-            columns: columns.length + 1,
-            active: active && `${id}-active`,
-            onKeyDown,
-          }}
-          header={
-            <div role="rowgroup" class="grid-head" style={{ width: style.width }}>
-              <div class="grid-row" role="row" style={style}>
-                <span role="columnheader" class="grid-number">
-                  row
-                </span>
-                {columns.map((column, index) => (
-                  <ColumnHead key={index} column={column} />
-                ))}
-              </div>
-            </div>
-          }
-          render={(index) => (
-            <div class="grid-row" role="row" key={index} style={style} aria-rowindex={page.offset + index + 2}>
-              <span role="rowheader" class="grid-number">
-                {page.offset + index + 1}
-              </span>
-              {(rows[index] ?? []).map((value, column) => cell(value, index, column))}
-            </div>
-          )}
-        />
-      </div>
+      <GridRows page={page} rows={table.rows} columns={columns} onOpen={setOpened} />
       {opened && openedColumn && (
         <CellDialog
           column={openedColumn.name}
           type={openedColumn.type}
           row={page.offset + opened.row + 1}
-          value={rows[opened.row]?.[opened.column]}
+          value={table.rows[opened.row]?.[opened.column]}
           onClose={() => setOpened(undefined)}
         />
       )}
-      <div class="row">
-        <CopyButton label="Copy page" text={() => toTsv(columnNames, rows)} />
-        <button
-          type="button"
-          class="small"
-          onClick={() => download(`${page.requestId}-${page.offset}.csv`, 'text/csv', toCsv(columnNames, rows))}
-        >
-          Download page as CSV
-        </button>
-        <span class="muted">Enter or a double click opens a cell in full.</span>
-      </div>
+      <PageButtons page={page} table={table} />
     </>
   );
 }

@@ -7,7 +7,7 @@ export interface CellPosition {
   readonly column: number;
 }
 
-export interface ActiveCell {
+interface ActiveCell {
   readonly active: CellPosition | undefined;
   readonly activate: (cell: CellPosition) => void;
   /** Handles the keys of the grid; its element scrolls. */

@@ -1,64 +1,114 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import {
-  BusyButton,
-  DangerButton,
-  ErrorNote,
-  Form,
-  LastUsed,
-  Link,
-  Loading,
-  Name,
-  Until,
-  When,
-} from '../../components/basics.tsx';
+import { BusyButton, ErrorNote, Form, LastUsed, Loading, Name, Until, When } from '../../components/basics.tsx';
+import { DangerButton } from '../../components/danger-button.tsx';
 import { CopyAs } from '../../components/copy-as.tsx';
 import { NO_SUBJECT, SelectField, SubjectFields, UntilField } from '../../components/fields.tsx';
 import { Table } from '../../components/table.tsx';
 import { call, encodeSrn, rbac } from '../../lib/api.ts';
 import { assignmentManifest } from '../../lib/copy.ts';
 import { expiryOf, nameOf } from '../../lib/format.ts';
+import { offerUndo } from '../../lib/notices.ts';
 import { useLocation } from '../../lib/router.ts';
 import type { Role, RoleAssignment } from '../../lib/types.ts';
+import { visible } from '../../lib/visible.ts';
 import { useChange } from '../../lib/use-change.ts';
+import { useDraftOr } from '../../lib/use-draft.ts';
 import { useData } from '../../lib/use-data.ts';
+import { RoleLink } from '../../components/name-links.tsx';
 import { ListEnd, ManagedBadge, MAX_SHOWN, Search } from './master-detail.tsx';
 
 const pathOf = (role: string, verb: 'create' | 'delete'): string =>
   rbac(`/roles/${encodeSrn(`srn2:role#${role}`)}/${verb}-assignment`);
 
+const NO_ASSIGNMENT = { subject: NO_SUBJECT, role: '', until: '' };
+
 function Assign(props: { onChanged: () => void }): JSX.Element {
   const roles = useData('roles', (signal) => call<Role[]>(rbac('/roles'), { signal }));
   const { error, send } = useChange(props.onChanged);
-  const [subject, setSubject] = useState(NO_SUBJECT);
-  const [role, setRole] = useState('');
-  const [until, setUntil] = useState('');
+  const [input, setInput] = useDraftOr('assign', NO_ASSIGNMENT);
+  const { subject, role, until } = input;
   const assign = async (): Promise<void> => {
     const body = { ...subject, ...expiryOf(until) };
     if (!(await send(pathOf(role, 'create'), 'POST', body))) return;
-    setSubject({ ...subject, subject: '' });
-    setUntil('');
+    // Further subjects often get the same role.
+    setInput({ subject: { ...subject, subject: '' }, role, until: '' });
   };
   return (
     <>
       <Form class="columns">
-        <SubjectFields value={subject} onChange={setSubject} />
+        <SubjectFields value={subject} onChange={(changed) => setInput({ ...input, subject: changed })} />
         <SelectField
           label="Role"
           value={role}
-          onChange={setRole}
+          onChange={(changed) => setInput({ ...input, role: changed })}
           options={[
             { value: '', label: 'choose…' },
-            ...(roles.value ?? []).map(({ name }) => ({ value: name, label: name })),
+            ...(roles.value ?? []).map(({ name }) => ({ value: name, label: visible(name) })),
           ]}
         />
-        <UntilField value={until} onChange={setUntil} />
+        <UntilField value={until} onChange={(changed) => setInput({ ...input, until: changed })} />
         <BusyButton class="primary" type="submit" onPress={assign} disabled={subject.subject === '' || role === ''}>
           Assign
         </BusyButton>
       </Form>
-      <ErrorNote message={error ?? roles.error} />
+      <ErrorNote message={error ?? roles.error} retry={roles.reload} />
     </>
+  );
+}
+
+interface AssignmentRowProps {
+  assignment: RoleAssignment;
+  onRevoke: () => Promise<void>;
+}
+
+function AssignmentActions(props: AssignmentRowProps): JSX.Element {
+  const { subject, subjectType, role, expiresAt } = props.assignment;
+  const body = { subject, subjectType, ...(expiresAt ? { expiresAt } : {}) };
+  return (
+    <>
+      <CopyAs
+        row={`${role} of ${subject}`}
+        call={{ method: 'POST', path: pathOf(role, 'create'), body }}
+        manifest={() => assignmentManifest(role, [{ subject, subjectType, expiresAt }])}
+      />{' '}
+      <DangerButton
+        small
+        label="Revoke"
+        about={`${role} from ${subject}`}
+        consequence={`\`${subject}\` loses the role \`${role}\`.`}
+        onConfirm={props.onRevoke}
+      />
+    </>
+  );
+}
+
+function AssignmentRow(props: AssignmentRowProps): JSX.Element {
+  const { subject, subjectType, role, createdAt, createdBy, expiresAt, lastUsedAt, managedBy } = props.assignment;
+  return (
+    <tr>
+      <td class="wrap">
+        <Name text={subject} /> <span class="muted together">{subjectType}</span>
+      </td>
+      <td class="wrap">
+        <RoleLink role={role} />
+      </td>
+      <td>
+        <When time={createdAt} inRow />
+        <span class="below muted">
+          {' '}
+          by <Name text={nameOf(createdBy ?? '')} /> <ManagedBadge by={managedBy} />
+        </span>
+      </td>
+      <td class="wrap">
+        <Until time={expiresAt} />
+      </td>
+      <td>
+        <LastUsed day={lastUsedAt} />
+      </td>
+      <td>
+        <AssignmentActions {...props} />
+      </td>
+    </tr>
   );
 }
 
@@ -71,6 +121,11 @@ export function AssignmentsTab(): JSX.Element {
   const shown = (list.value ?? []).filter(({ subject, subjectType, role }) =>
     `${subject} ${subjectType} ${role}`.toLowerCase().includes(wanted),
   );
+  const revoke = async ({ role, subject, subjectType, expiresAt }: RoleAssignment): Promise<void> => {
+    const body = { subject, subjectType, ...(expiresAt ? { expiresAt } : {}) };
+    if (await send(pathOf(role, 'delete'), 'POST', { subject, subjectType }))
+      offerUndo(`\`${subject}\` lost the role \`${role}\`.`, () => send(pathOf(role, 'create'), 'POST', body));
+  };
   return (
     <section class="card" aria-label="Assignments">
       <Assign onChanged={list.reload} />
@@ -84,49 +139,12 @@ export function AssignmentsTab(): JSX.Element {
           label="Who has which role"
           columns={['Subject', 'Role', 'Since', 'Until', 'Last used', '(Copy or revoke)']}
         >
-          {shown.slice(0, MAX_SHOWN).map(({ subject, subjectType, role, createdAt, createdBy, ...rest }) => (
-            <tr key={`${role}/${subjectType}/${subject}`}>
-              <td class="wrap">
-                <Name text={subject} /> <span class="muted together">{subjectType}</span>
-              </td>
-              <td class="wrap">
-                <Link to={`/access?tab=roles&name=${encodeURIComponent(role)}`}>
-                  <Name text={role} />
-                </Link>
-              </td>
-              <td>
-                <When time={createdAt} inRow />
-                <span class="below muted">
-                  {' '}
-                  by {nameOf(createdBy ?? '')} <ManagedBadge by={rest.managedBy} />
-                </span>
-              </td>
-              <td class="wrap">
-                <Until time={rest.expiresAt} />
-              </td>
-              <td>
-                <LastUsed day={rest.lastUsedAt} />
-              </td>
-              <td>
-                <CopyAs
-                  row={`${role} of ${subject}`}
-                  call={{
-                    method: 'POST',
-                    path: pathOf(role, 'create'),
-                    body: { subject, subjectType, ...(rest.expiresAt ? { expiresAt: rest.expiresAt } : {}) },
-                  }}
-                  manifest={() => assignmentManifest(role, [{ subject, subjectType, expiresAt: rest.expiresAt }])}
-                />{' '}
-                <DangerButton
-                  small
-                  label="Revoke"
-                  about={`${role} from ${subject}`}
-                  onConfirm={async () => {
-                    await send(pathOf(role, 'delete'), 'POST', { subject, subjectType });
-                  }}
-                />
-              </td>
-            </tr>
+          {shown.slice(0, MAX_SHOWN).map((one) => (
+            <AssignmentRow
+              key={`${one.role}/${one.subjectType}/${one.subject}`}
+              assignment={one}
+              onRevoke={() => revoke(one)}
+            />
           ))}
         </Table>
       )}

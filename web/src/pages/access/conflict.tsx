@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { BusyButton, When } from '../../components/basics.tsx';
+import { BusyButton, Name, When } from '../../components/basics.tsx';
 import { Difference } from '../../components/difference.tsx';
 import { nameOf } from '../../lib/format.ts';
 
@@ -17,8 +17,8 @@ export function Conflict(props: {
   return (
     <section class="note note-warn conflict" role="alert" aria-label="Conflict">
       <p>
-        {nameOf(props.lastUpdatedBy)} changed this {props.what} <When time={props.lastUpdatedAt} />, after you began to
-        edit it.
+        <Name text={nameOf(props.lastUpdatedBy)} /> changed this {props.what} <When time={props.lastUpdatedAt} />, after
+        you began to edit it.
       </p>
       {props.children}
       <div class="row">

@@ -7,7 +7,7 @@ export type Level = 'read' | 'write' | 'manage';
 
 const READ = ['Query', 'Get*'];
 /** The actions on a table that each level allows. */
-export const LEVEL_ACTIONS: Readonly<Record<Level, readonly string[]>> = {
+const LEVEL_ACTIONS: Readonly<Record<Level, readonly string[]>> = {
   read: READ,
   write: [...READ, 'UploadSegment', 'ReplaceSegment', 'ReloadSegment', 'DeleteSegment', 'ForceCommit'],
   manage: ['*'],

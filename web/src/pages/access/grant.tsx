@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { BusyButton, CopyButton, ErrorNote, Form, Link, Prose, Until } from '../../components/basics.tsx';
+import { BusyButton, CopyButton, ErrorNote, Form, Name, Until, Warnings } from '../../components/basics.tsx';
+import { RoleLink } from '../../components/name-links.tsx';
 import { NO_SUBJECT, SubjectFields, TextField, UntilField } from '../../components/fields.tsx';
 import { UntilPresets } from '../../components/until-presets.tsx';
 import { TablePicker } from '../../components/table-picker.tsx';
@@ -8,7 +9,9 @@ import { call } from '../../lib/api.ts';
 import { expiryOf, prettyJson } from '../../lib/format.ts';
 import { useChange } from '../../lib/use-change.ts';
 import type { TableNames } from '../../lib/types.ts';
+import { useDraftOr } from '../../lib/use-draft.ts';
 import { useData } from '../../lib/use-data.ts';
+import { visible } from '../../lib/visible.ts';
 import { carryOut, documentOf, manifestOf, suggestedName, type Created, type Grant, type Level } from './grant-plan.ts';
 import { CreatedToken } from './tokens.tsx';
 
@@ -69,9 +72,17 @@ function Granted(props: { grant: Grant; name: string; created: Created; onAgain:
   return (
     <div role="status">
       <p>
-        <strong>{grant.subject.subject}</strong> may {grant.level} {grant.tables.join(', ')}{' '}
-        <Until time={expiryOf(grant.until).expiresAt} />, by the role{' '}
-        <Link to={`/access?tab=roles&name=${encodeURIComponent(name)}`}>{name}</Link>.
+        <strong>
+          <Name text={grant.subject.subject} />
+        </strong>{' '}
+        may {grant.level} {visible(grant.tables.join(', '))}
+        {grant.until !== '' && (
+          <>
+            {' '}
+            <Until time={expiryOf(grant.until).expiresAt} />
+          </>
+        )}
+        , by the role <RoleLink role={name} />.
         {created.token && (
           <>
             {' '}
@@ -79,11 +90,7 @@ function Granted(props: { grant: Grant; name: string; created: Created; onAgain:
           </>
         )}
       </p>
-      {(created.policy?.warnings ?? []).map((warning) => (
-        <p class="note note-warn" key={warning}>
-          <Prose text={warning} />
-        </p>
-      ))}
+      <Warnings warnings={created.policy?.warnings} />
       <button type="button" onClick={props.onAgain}>
         Grant other access
       </button>
@@ -91,80 +98,124 @@ function Granted(props: { grant: Grant; name: string; created: Created; onAgain:
   );
 }
 
-/** Grants access to tables in one form: a policy, a role with it, and its assignments. */
-export function GrantTab(): JSX.Element {
-  const [grant, setGrant] = useState(EMPTY);
-  const [typedName, setTypedName] = useState<string>();
+/** The policy that the grant creates. */
+function PolicyPreview(props: { grant: Grant; name: string; complete: boolean }): JSX.Element | null {
+  const { grant, name } = props;
+  if (grant.tables.length === 0) return null;
+  return (
+    <>
+      <h3>The policy</h3>
+      <pre class="secret" id="grant-policy">
+        {prettyJson(documentOf(grant))}
+      </pre>
+      {props.complete && <CopyButton label="Copy as manifest" text={() => manifestOf(grant, name)} />}
+    </>
+  );
+}
+
+/** What exists after a step has failed. */
+function PartlyGranted(props: { name: string; created: Created }): JSX.Element {
+  const { name, created } = props;
+  return (
+    <p class="note note-warn" role="note">
+      The policy {name} {created.role ? 'and its role exist' : 'exists'} already
+      {created.token && `, and the token ${created.token.accessKey}`}. Grant again to continue, or start again under
+      another name.
+    </p>
+  );
+}
+
+interface GrantForm {
+  readonly grant: Grant;
+  readonly setGrant: (grant: Grant) => void;
+  readonly name: string;
+  readonly setName: (name: string) => void;
+  readonly created: Created;
+  readonly error: string | undefined;
+  readonly apply: () => Promise<void>;
+  readonly reset: () => void;
+}
+
+function useGrantForm(): GrantForm {
+  const [input, setInput, discard] = useDraftOr<{ grant: Grant; name?: string }>('grant', { grant: EMPTY });
+  const { grant } = input;
   const [created, setCreated] = useState<Created>({});
-  const [tokenShown, setTokenShown] = useState(false);
   const { error, attempt, clearError } = useChange();
-  const name = typedName ?? suggestedName(grant);
+  const name = input.name ?? suggestedName(grant);
+  return {
+    grant,
+    setGrant: (changed) => setInput({ ...input, grant: changed }),
+    name,
+    setName: (typed) => setInput({ grant, name: typed }),
+    created,
+    error,
+    apply: async () => {
+      await attempt(() => carryOut(grant, name, created, setCreated));
+    },
+    reset: () => {
+      discard();
+      setCreated({});
+      clearError();
+    },
+  };
+}
+
+function GrantFields(props: { form: GrantForm }): JSX.Element {
+  const { grant, setGrant, name, setName, created, error, apply, reset } = props.form;
   const complete = grant.subject.subject !== '' && grant.tables.length > 0 && name !== '';
   const begun = created.policy !== undefined;
-  const reset = (): void => {
-    setGrant(EMPTY);
-    setTypedName(undefined);
-    setCreated({});
-    setTokenShown(false);
-    clearError();
-  };
-  const apply = async (): Promise<void> => {
-    await attempt(() => carryOut(grant, name, created, setCreated));
-  };
+  const failed = begun && error !== undefined;
+  return (
+    <Form>
+      {/* Existing objects belong to this grant: a repeated attempt continues with the same values. */}
+      <fieldset disabled={begun} class="plain">
+        <Fields grant={grant} onChange={setGrant} />
+        <TextField
+          label="Name of the role and the policy"
+          hint="Lower-case letters, digits, - and . (cannot be changed later)"
+          required
+          value={name}
+          onChange={setName}
+        />
+      </fieldset>
+      <PolicyPreview grant={grant} name={name} complete={complete} />
+      <ErrorNote message={error} />
+      {failed && <PartlyGranted name={name} created={created} />}
+      <div class="row">
+        <BusyButton class="primary" type="submit" onPress={apply} disabled={!complete}>
+          Grant
+        </BusyButton>
+        {failed && (
+          <button type="button" onClick={reset}>
+            Start again
+          </button>
+        )}
+      </div>
+    </Form>
+  );
+}
+
+/** Grants access to tables in one form: a policy, a role with it, and its assignments. */
+export function GrantTab(): JSX.Element {
+  const form = useGrantForm();
+  const { grant, name, created, error } = form;
+  const [shownToken, setShownToken] = useState<string>();
+  const { token } = created;
   return (
     <section class="card" aria-labelledby="grant">
       <h2 id="grant">Grant access to tables</h2>
       {/* Also after a failure: Start again would lose the secret, which only this response has. */}
-      {created.token && (created.assigned || error !== undefined) && !tokenShown && (
+      {token && (created.assigned || error !== undefined) && shownToken !== token.accessKey && (
         <CreatedToken
-          token={created.token}
+          token={token}
           assigned={created.tokenAssigned === true}
-          onClose={() => setTokenShown(true)}
+          onClose={() => setShownToken(token.accessKey)}
         />
       )}
       {created.assigned ? (
-        <Granted grant={grant} name={name} created={created} onAgain={reset} />
+        <Granted grant={grant} name={name} created={created} onAgain={form.reset} />
       ) : (
-        <Form>
-          {/* Existing objects belong to this grant: a repeated attempt continues with the same values. */}
-          <fieldset disabled={begun} class="plain">
-            <Fields grant={grant} onChange={setGrant} />
-            <TextField
-              label="Name of the role and the policy"
-              hint="Lower-case letters, digits, - and . (cannot be changed later)"
-              required
-              value={name}
-              onChange={setTypedName}
-            />
-          </fieldset>
-          {grant.tables.length > 0 && (
-            <>
-              <h3>The policy</h3>
-              <pre class="secret" id="grant-policy">
-                {prettyJson(documentOf(grant))}
-              </pre>
-              {complete && <CopyButton label="Copy as manifest" text={() => manifestOf(grant, name)} />}
-            </>
-          )}
-          <ErrorNote message={error} />
-          {begun && error !== undefined && (
-            <p class="note note-warn" role="note">
-              The policy {name} {created.role ? 'and its role exist' : 'exists'} already
-              {created.token && `, and the token ${created.token.accessKey}`}. Grant again to continue, or start again
-              under another name.
-            </p>
-          )}
-          <div class="row">
-            <BusyButton class="primary" type="submit" onPress={apply} disabled={!complete}>
-              Grant
-            </BusyButton>
-            {begun && error !== undefined && (
-              <button type="button" onClick={reset}>
-                Start again
-              </button>
-            )}
-          </div>
-        </Form>
+        <GrantFields form={form} />
       )}
     </section>
   );

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { Badge, ErrorNote, Loading, When } from '../../components/basics.tsx';
+import { Badge, ErrorNote, Loading, Name, When } from '../../components/basics.tsx';
 import { nameOf, whole } from '../../lib/format.ts';
 import { setQuery, useLocation } from '../../lib/router.ts';
 import type { Authored } from '../../lib/types.ts';
@@ -9,9 +9,11 @@ import type { Data } from '../../lib/use-data.ts';
 /** Maximum entries of a list without virtual scrolling. */
 export const MAX_SHOWN = 300;
 
-export interface Item {
+interface Item {
   /** The value in the URL when the item is selected. */
   readonly name: string;
+  /** What the list shows first; the name by default. */
+  readonly title?: string;
   readonly note: string | undefined;
 }
 
@@ -40,8 +42,37 @@ export function ListEnd(props: { shown: number; loaded: boolean }): JSX.Element 
   );
 }
 
-/** A searchable list, the details of the selected entry, and a dialog to create an entry. */
-export function MasterDetail<T>(props: {
+function Items(props: {
+  items: readonly Item[];
+  chosen: string | undefined;
+  onChoose: (name: string) => void;
+}): JSX.Element {
+  return (
+    <ul>
+      {props.items.slice(0, MAX_SHOWN).map(({ name, title, note }) => (
+        <li key={name}>
+          <button
+            type="button"
+            class="item"
+            aria-current={name === props.chosen ? 'true' : undefined}
+            onClick={() => props.onChoose(name)}
+          >
+            <span>
+              <Name text={title ?? name} />
+            </span>
+            {note && (
+              <span class="muted">
+                <Name text={note} />
+              </span>
+            )}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface MasterDetailProps<T> {
   /** Plural and singular, such as `Roles` and `role`. */
   what: string;
   one: string;
@@ -50,11 +81,41 @@ export function MasterDetail<T>(props: {
   /** The dialog; calls back with the name of the created entry, or undefined when cancelled. */
   renderNew: (onDone: (name: string | undefined) => void) => ComponentChildren;
   detail: (name: string) => ComponentChildren;
-}): JSX.Element {
+}
+
+function MasterList<T>(
+  props: MasterDetailProps<T> & {
+    chosen: string | undefined;
+    onChoose: (name: string) => void;
+    onNew: () => void;
+  },
+): JSX.Element {
   const { what, one, list } = props;
-  const { query } = useLocation();
+  const wanted = (useLocation().query.get('search') ?? '').toLowerCase();
+  const shown = (list.value ?? [])
+    .map((entry) => props.item(entry))
+    .filter(({ title, name, note }) => `${title ?? name} ${note ?? ''}`.toLowerCase().includes(wanted));
+  return (
+    <section class="card master-list" aria-label={what}>
+      <div class="row">
+        <Search what={what} />
+        <button type="button" class="primary" onClick={props.onNew}>
+          New {one}
+        </button>
+      </div>
+      <ErrorNote message={list.error} retry={list.reload} />
+      {list.value === undefined && list.error === undefined && <Loading what={what} />}
+      <Items items={shown} chosen={props.chosen} onChoose={props.onChoose} />
+      <ListEnd shown={shown.length} loaded={list.value !== undefined} />
+    </section>
+  );
+}
+
+/** A searchable list, the details of the selected entry, and a dialog to create an entry. */
+export function MasterDetail<T>(props: MasterDetailProps<T>): JSX.Element {
+  const { one, list } = props;
   const [creating, setCreating] = useState(false);
-  const chosen = query.get('name') ?? undefined;
+  const chosen = useLocation().query.get('name') ?? undefined;
   const detail = useRef<HTMLElement>(null);
   const picked = useRef(false);
   // On a phone the details are below the list: scroll to them after a selection.
@@ -62,41 +123,13 @@ export function MasterDetail<T>(props: {
     if (picked.current) detail.current?.scrollIntoView({ block: 'nearest' });
     picked.current = false;
   }, [chosen]);
-  const wanted = (query.get('search') ?? '').toLowerCase();
-  const shown = (list.value ?? [])
-    .map((entry) => props.item(entry))
-    .filter(({ name, note }) => `${name} ${note ?? ''}`.toLowerCase().includes(wanted));
+  const choose = (name: string): void => {
+    picked.current = true;
+    setQuery({ name });
+  };
   return (
     <div class="master">
-      <section class="card master-list" aria-label={what}>
-        <div class="row">
-          <Search what={what} />
-          <button type="button" class="primary" onClick={() => setCreating(true)}>
-            New {one}
-          </button>
-        </div>
-        <ErrorNote message={list.error} retry={list.reload} />
-        {list.value === undefined && list.error === undefined && <Loading what={what} />}
-        <ul>
-          {shown.slice(0, MAX_SHOWN).map(({ name, note }) => (
-            <li key={name}>
-              <button
-                type="button"
-                class="item"
-                aria-current={name === chosen ? 'true' : undefined}
-                onClick={() => {
-                  picked.current = true;
-                  setQuery({ name });
-                }}
-              >
-                <span>{name}</span>
-                {note && <span class="muted">{note}</span>}
-              </button>
-            </li>
-          ))}
-        </ul>
-        <ListEnd shown={shown.length} loaded={list.value !== undefined} />
-      </section>
+      <MasterList {...props} chosen={chosen} onChoose={choose} onNew={() => setCreating(true)} />
       <section class="master-detail" aria-live="polite" ref={detail}>
         {chosen === undefined ? <p class="muted">Select a {one} or create one.</p> : props.detail(chosen)}
         {creating &&
@@ -141,8 +174,8 @@ export function Authorship(props: { resource: Authored }): JSX.Element {
   return (
     <>
       <p class="muted">
-        created <When time={resource.createdAt} /> by {nameOf(resource.createdBy)} · changed{' '}
-        <When time={resource.lastUpdatedAt} /> by {nameOf(resource.lastUpdatedBy)}
+        created <When time={resource.createdAt} /> by <Name text={nameOf(resource.createdBy)} /> · changed{' '}
+        <When time={resource.lastUpdatedAt} /> by <Name text={nameOf(resource.lastUpdatedBy)} />
       </p>
       {isPredefined(resource) && <p class="muted">Predefined: it can be assigned and attached, but not changed.</p>}
       <ManagedNote by={resource.managedBy} />

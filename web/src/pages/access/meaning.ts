@@ -1,7 +1,7 @@
 import { nameOf } from '../../lib/format.ts';
 import type { Policy } from '../../lib/types.ts';
 
-type Statement = Policy['policyDocument']['statements'][number];
+type PolicyStatement = Policy['policyDocument']['statements'][number];
 
 /** Maximum names in a list; the others are counted. */
 const MAX_NAMES = 4;
@@ -42,25 +42,25 @@ function resourcesOf(resources: readonly string[]): string {
   return parts.join(', and on ');
 }
 
-const actionsOf = ({ actions }: Statement): string =>
+const actionsOf = ({ actions }: PolicyStatement): string =>
   actions === undefined || actions.includes('*') ? 'every action' : listed(actions);
 
 /** `Query and Get* on the table orders`, once for each distinct text. */
-function clauses(statements: readonly Statement[]): string[] {
+function clauses(statements: readonly PolicyStatement[]): string[] {
   return [...new Set(statements.map((statement) => `${actionsOf(statement)} on ${resourcesOf(statement.resources)}`))];
 }
 
 /** Maximum statements in the sentence. */
 const MAX_CLAUSES = 5;
 
-function joined(statements: readonly Statement[]): string {
+function joined(statements: readonly PolicyStatement[]): string {
   const all = clauses(statements);
   const more = all.length - MAX_CLAUSES;
   return all.slice(0, MAX_CLAUSES).join('; ') + (more > 0 ? `; and ${more} more` : '');
 }
 
 /** What statements mean together, in one sentence: `Allows Query on the table orders, but never Query on the table customers.` */
-export function meaningOf(statements: readonly Statement[]): string {
+export function meaningOf(statements: readonly PolicyStatement[]): string {
   const allowed = statements.filter(({ effect }) => effect === 'allow');
   const denied = statements.filter(({ effect }) => effect === 'deny');
   if (allowed.length === 0 && denied.length === 0) return 'Allows nothing.';

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { BusyButton, DangerButton, ErrorNote, Loaded, Prose } from '../../components/basics.tsx';
+import { BusyButton, ErrorNote, Loaded, Name } from '../../components/basics.tsx';
+import { DangerButton } from '../../components/danger-button.tsx';
 import { CopyAs } from '../../components/copy-as.tsx';
 import { Difference } from '../../components/difference.tsx';
 import { TextField } from '../../components/fields.tsx';
@@ -10,14 +11,15 @@ import { prettyJson } from '../../lib/format.ts';
 import { setQuery } from '../../lib/router.ts';
 import type { Policy, PolicySummary } from '../../lib/types.ts';
 import { useChange } from '../../lib/use-change.ts';
-import { useData } from '../../lib/use-data.ts';
+import { useData, type Data } from '../../lib/use-data.ts';
+import { useVersionedDraft, type SavedVersion, type VersionedDraft } from '../../lib/use-versioned-draft.ts';
+import { visible } from '../../lib/visible.ts';
 import { BothChanges, Conflict } from './conflict.tsx';
 import { DocumentEditor } from './document-editor.tsx';
 import { Authorship, isPredefined, MasterDetail } from './master-detail.tsx';
 import { meaningOf } from './meaning.ts';
 import { NewNamed } from './new-resource.tsx';
 import { PolicyRoles } from './policy-roles.tsx';
-import { usePolicyDraft } from './use-policy-draft.ts';
 
 const EXAMPLE = prettyJson({
   version: 'v1',
@@ -54,133 +56,170 @@ function pretty(text: string): string {
 /** Description and document, for differences. */
 const contentOf = (description: string, text: string): string => `${description}\n${pretty(text)}`;
 
-const versionOf = ({ etag, description, policyDocumentJson }: Tagged<Policy>): { etag: string; content: string } => ({
+const versionOf = ({ etag, description, policyDocumentJson }: Tagged<Policy>): SavedVersion => ({
   etag,
   content: contentOf(description, policyDocumentJson),
 });
 
-function Warnings(props: { warnings: readonly string[] }): JSX.Element | null {
-  if (props.warnings.length === 0) return null;
+interface PolicyForm {
+  readonly data: Data<Tagged<Policy>>;
+  readonly draft: VersionedDraft;
+  /** The number of times that the input was discarded. */
+  readonly discards: number;
+  readonly error: string | undefined;
+  readonly clearError: () => void;
+  readonly save: (policy: Tagged<Policy>, ifMatch: string) => Promise<void>;
+  readonly discard: () => void;
+  readonly remove: () => Promise<void>;
+}
+
+/** @throws {ApiError} for a 412 after `onOther` has got the version that somebody else saved */
+async function putPolicy(
+  path: string,
+  body: object,
+  ifMatch: string,
+  onOther: (policy: Tagged<Policy>) => void,
+): Promise<Tagged<Policy>> {
+  try {
+    return await callTagged<Policy>(path, { method: 'PUT', body, headers: { 'if-match': ifMatch } });
+  } catch (failure) {
+    if (failure instanceof ApiError && failure.status === 412) onOther(await callTagged<Policy>(path));
+    throw failure;
+  }
+}
+
+function usePolicyForm(path: string, name: string, onChanged: () => void): PolicyForm {
+  const data = useData(path, (signal) => callTagged<Policy>(path, { signal }));
+  const draft = useVersionedDraft(`policy/${name}`);
+  const [discards, setDiscards] = useState(0);
+  const { error, attempt, send, clearError } = useChange(onChanged);
+  return {
+    data,
+    draft,
+    discards,
+    error,
+    clearError,
+    save: async (policy, ifMatch) => {
+      const sent = draft.input;
+      const { description, policyDocumentJson } = policy;
+      await attempt(async () => {
+        const saved = await putPolicy(path, { description, policyDocumentJson, ...sent }, ifMatch, data.replace);
+        draft.saved(sent, versionOf(saved));
+        data.replace(saved);
+        return saved;
+      });
+    },
+    discard: () => {
+      draft.discard();
+      setDiscards(discards + 1);
+      data.reload();
+      clearError();
+    },
+    remove: async () => {
+      if (await send(path, 'DELETE')) setQuery({ name: undefined });
+    },
+  };
+}
+
+/** What saving would change, or the conflict with what somebody else saved meanwhile. */
+function PolicyChanges(props: { policy: Tagged<Policy>; form: PolicyForm; conflict: boolean }): JSX.Element | null {
+  const { policy, form, conflict } = props;
+  const { input, changed, base } = form.draft;
+  if (!changed) return null;
+  const { content } = versionOf(policy);
+  const mine = contentOf(
+    input['description'] ?? policy.description,
+    input['policyDocumentJson'] ?? policy.policyDocumentJson,
+  );
+  if (!conflict) return <Difference label="What Save changes" before={content} after={mine} />;
   return (
-    <ul class="note" role="status">
-      {props.warnings.map((warning) => (
-        <li key={warning}>
-          <Prose text={warning} />
-        </li>
-      ))}
-    </ul>
+    <Conflict what="policy" {...policy} onKeepMine={() => form.save(policy, policy.etag)} onTakeTheirs={form.discard}>
+      <BothChanges base={base?.content ?? ''} theirs={content} mine={mine} />
+    </Conflict>
+  );
+}
+
+function PolicyFields(props: { policy: Tagged<Policy>; form: PolicyForm }): JSX.Element {
+  const { policy, form } = props;
+  const { input, set } = form.draft;
+  const text = input['policyDocumentJson'];
+  /** The version that the editor shows. It stays while there is unsaved text. */
+  const shownVersion = useRef(policy.etag);
+  if (text === undefined) shownVersion.current = policy.etag;
+  return (
+    <>
+      <TextField
+        label="Description"
+        value={input['description'] ?? policy.description}
+        onChange={(value) => set('description', value, versionOf(policy))}
+      />
+      <DocumentEditor
+        value={text ?? pretty(policy.policyDocumentJson)}
+        revision={`${shownVersion.current} ${form.discards}`}
+        onChange={(value) => {
+          set('policyDocumentJson', value, versionOf(policy));
+          form.clearError();
+        }}
+        serverError={form.error}
+      />
+    </>
+  );
+}
+
+function PolicyActions(props: { policy: Tagged<Policy>; form: PolicyForm; conflict: boolean }): JSX.Element {
+  const { policy, form, conflict } = props;
+  const { name, description, policyDocument } = policy;
+  const { changed, base } = form.draft;
+  const fixed = isPredefined(policy);
+  return (
+    <footer class="row">
+      <BusyButton
+        class="primary"
+        onPress={() => form.save(policy, base?.etag ?? policy.etag)}
+        disabled={fixed || !changed || conflict}
+      >
+        Save
+      </BusyButton>
+      {changed && !conflict && (
+        <button type="button" onClick={form.discard}>
+          Discard changes
+        </button>
+      )}
+      <DangerButton
+        label="Delete the policy"
+        consequence={`The policy \`${name}\` is deleted. A policy that a role uses cannot be deleted.`}
+        typed={name}
+        disabled={fixed}
+        onConfirm={form.remove}
+      />
+      <CopyAs
+        call={{ method: 'POST', path: rbac('/policies'), body: { name, description, policyDocument } }}
+        manifest={() => policyManifest(policy)}
+      />
+    </footer>
   );
 }
 
 function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Element {
   const path = rbac(`/policies/${encodeSrn(`srn2:policy#${props.name}`)}`);
-  const data = useData(path, (signal) => callTagged<Policy>(path, { signal }));
-  const { text, description, version, content, ...draft } = usePolicyDraft(props.name);
-  const [discards, setDiscards] = useState(0);
-  /** The version that the editor shows. It stays while there is unsaved text. */
-  const shownVersion = useRef<string | undefined>(undefined);
-  const { error, attempt, send, clearError } = useChange(props.onChanged);
-  const [warnings, setWarnings] = useState<readonly string[]>([]);
-  const changed = text !== undefined || description !== undefined;
-  const save = async (policy: Tagged<Policy>, ifMatch: string): Promise<void> => {
-    const body = {
-      description: description ?? policy.description,
-      policyDocumentJson: text ?? policy.policyDocumentJson,
-    };
-    const sent = { text, description };
-    let saved: Tagged<Policy> | undefined;
-    await attempt(async () => {
-      try {
-        saved = await callTagged<Policy>(path, { method: 'PUT', body, headers: { 'if-match': ifMatch } });
-      } catch (failure) {
-        // The other version is shown beside the input.
-        if (failure instanceof ApiError && failure.status === 412) data.replace(await callTagged<Policy>(path));
-        throw failure;
-      }
-    });
-    if (!saved) return;
-    setWarnings(saved.warnings ?? []);
-    draft.saved(sent, versionOf(saved));
-    data.replace(saved);
-  };
-  const discard = (): void => {
-    draft.discard();
-    setDiscards(discards + 1);
-    data.reload();
-    clearError();
-  };
+  const form = usePolicyForm(path, props.name, props.onChanged);
   return (
-    <Loaded data={data} what="the policy">
+    <Loaded data={form.data} what="the policy">
       {(policy) => {
-        const fixed = isPredefined(policy);
-        const stored = pretty(policy.policyDocumentJson);
-        const conflict = changed && version !== undefined && version !== policy.etag;
-        if (text === undefined) shownVersion.current = policy.etag;
-        const body = { name: props.name, description: policy.description, policyDocument: policy.policyDocument };
+        const { base } = form.draft;
+        const conflict = base !== undefined && base.etag !== policy.etag;
         return (
           <article class="card">
-            <h2>{props.name}</h2>
-            <p>{meaningOf(policy.policyDocument.statements)}</p>
+            <h2>
+              <Name text={props.name} />
+            </h2>
+            <p>{visible(meaningOf(policy.policyDocument.statements))}</p>
             <Authorship resource={policy} />
-            <TextField
-              label="Description"
-              value={description ?? policy.description}
-              onChange={(value) => draft.setDescription(value, versionOf(policy))}
-            />
-            <DocumentEditor
-              value={text ?? stored}
-              revision={`${shownVersion.current} ${discards}`}
-              onChange={(value) => {
-                draft.setText(value, versionOf(policy));
-                clearError();
-              }}
-              serverError={error}
-            />
-            {conflict ? (
-              <Conflict what="policy" {...policy} onKeepMine={() => save(policy, policy.etag)} onTakeTheirs={discard}>
-                <BothChanges
-                  base={content ?? ''}
-                  theirs={versionOf(policy).content}
-                  mine={contentOf(description ?? policy.description, text ?? stored)}
-                />
-              </Conflict>
-            ) : (
-              changed && (
-                <Difference
-                  label="What Save changes"
-                  before={versionOf(policy).content}
-                  after={contentOf(description ?? policy.description, text ?? stored)}
-                />
-              )
-            )}
-            {!conflict && <ErrorNote message={error} />}
-            <Warnings warnings={warnings} />
+            <PolicyFields policy={policy} form={form} />
+            <PolicyChanges policy={policy} form={form} conflict={conflict} />
+            {!conflict && <ErrorNote message={form.error} />}
             <PolicyRoles path={path} />
-            <footer class="row">
-              <BusyButton
-                class="primary"
-                onPress={() => save(policy, version ?? policy.etag)}
-                disabled={fixed || !changed || conflict}
-              >
-                Save
-              </BusyButton>
-              {changed && !conflict && (
-                <button type="button" onClick={discard}>
-                  Discard changes
-                </button>
-              )}
-              <DangerButton
-                label="Delete the policy"
-                disabled={fixed}
-                onConfirm={async () => {
-                  if (await send(path, 'DELETE')) setQuery({ name: undefined });
-                }}
-              />
-              <CopyAs
-                call={{ method: 'POST', path: rbac('/policies'), body }}
-                manifest={() => policyManifest(policy)}
-              />
-            </footer>
+            <PolicyActions policy={policy} form={form} conflict={conflict} />
           </article>
         );
       }}

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
-import { ErrorNote, Link, Loading } from '../../components/basics.tsx';
+import { ErrorNote, Loading, Name } from '../../components/basics.tsx';
+import { RoleLink } from '../../components/name-links.tsx';
 import { call } from '../../lib/api.ts';
 import { whole } from '../../lib/format.ts';
 import type { Role } from '../../lib/types.ts';
@@ -21,8 +22,10 @@ export function PolicyRoles(props: { path: string }): JSX.Element {
       <ul class="rows">
         {list.slice(0, MAX_ROLES).map(({ name, description }) => (
           <li key={name}>
-            <Link to={`/access?tab=roles&name=${encodeURIComponent(name)}`}>{name}</Link>{' '}
-            <span class="muted">{description}</span>
+            <RoleLink role={name} />{' '}
+            <span class="muted">
+              <Name text={description} />
+            </span>
           </li>
         ))}
       </ul>

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { ErrorNote, LastUsed, Link, Loaded, Loading, Name, Until } from '../../components/basics.tsx';
 import { CopyAs } from '../../components/copy-as.tsx';
+import { PolicyLink, RoleLink, TokenLink } from '../../components/name-links.tsx';
 import { Table } from '../../components/table.tsx';
 import { call, rbac } from '../../lib/api.ts';
 import { setQuery, useLocation } from '../../lib/router.ts';
@@ -36,26 +37,58 @@ function DaysField(props: {
   );
 }
 
-function RoleLink(props: { role: string }): JSX.Element {
-  return <Link to={`/access?tab=roles&name=${encodeURIComponent(props.role)}`}>{props.role}</Link>;
-}
-
 /** The link to the decisions for a subject. */
 function WhoCanLink(props: { subject: string; subjectType: string }): JSX.Element {
   const question = new URLSearchParams({ type: props.subjectType, subject: props.subject });
   return <Link to={`/who-can?${question.toString()}`}>Who can</Link>;
 }
 
-/** Assignments that end within a number of days, the next one first. Expired ones are included until they are removed. */
-function Expiring(): JSX.Element {
-  const { query } = useLocation();
-  const within = query.get('within') ?? DEFAULT_WITHIN;
-  const list = useData('assignments', (signal) => call<RoleAssignment[]>(rbac('/assignments'), { signal }));
-  const until = Date.now() + Number(within) * DAY_MS;
-  const ending = (list.value ?? [])
+type EndingAssignment = RoleAssignment & { readonly expiresAt: string };
+
+/** The assignments that end until a time (epoch milliseconds), the next one first. Expired ones are included until they are removed. */
+function endingUntil(time: number, assignments: readonly RoleAssignment[]): EndingAssignment[] {
+  const end = ({ expiresAt }: EndingAssignment): number => new Date(expiresAt).getTime();
+  return assignments
     .flatMap((one) => (typeof one.expiresAt === 'string' ? [{ ...one, expiresAt: one.expiresAt }] : []))
-    .filter(({ expiresAt }) => new Date(expiresAt).getTime() <= until)
-    .sort((a, b) => new Date(a.expiresAt).getTime() - new Date(b.expiresAt).getTime());
+    .filter((one) => end(one) <= time)
+    .sort((a, b) => end(a) - end(b));
+}
+
+function EndingTable(props: { ending: readonly EndingAssignment[] }): JSX.Element | null {
+  if (props.ending.length === 0) return null;
+  return (
+    <Table
+      label="Assignments that expire soon"
+      columns={['Subject', 'Kind', 'Role', 'Until', 'Last used', '(Decisions)']}
+    >
+      {props.ending.slice(0, MAX_SHOWN).map(({ subject, subjectType, role, expiresAt, lastUsedAt }) => (
+        <tr key={`${role}/${subjectType}/${subject}`}>
+          <td class="wrap">
+            <Name text={subject} />
+          </td>
+          <td>{subjectType}</td>
+          <td>
+            <RoleLink role={role} />
+          </td>
+          <td>
+            <Until time={expiresAt} />
+          </td>
+          <td>
+            <LastUsed day={lastUsedAt} />
+          </td>
+          <td>
+            <WhoCanLink subject={subject} subjectType={subjectType} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+function Expiring(): JSX.Element {
+  const within = useLocation().query.get('within') ?? DEFAULT_WITHIN;
+  const list = useData('assignments', (signal) => call<RoleAssignment[]>(rbac('/assignments'), { signal }));
+  const ending = endingUntil(Date.now() + Number(within) * DAY_MS, list.value ?? []);
   return (
     <section class="card" aria-labelledby="expiring">
       <h2 id="expiring">Expires soon</h2>
@@ -64,41 +97,15 @@ function Expiring(): JSX.Element {
       </div>
       <ErrorNote message={list.error} retry={list.reload} />
       {list.value === undefined && list.error === undefined && <Loading what="assignments" />}
-      {ending.length > 0 && (
-        <Table
-          label="Assignments that expire soon"
-          columns={['Subject', 'Kind', 'Role', 'Until', 'Last used', '(Decisions)']}
-        >
-          {ending.slice(0, MAX_SHOWN).map(({ subject, subjectType, role, expiresAt, lastUsedAt }) => (
-            <tr key={`${role}/${subjectType}/${subject}`}>
-              <td class="wrap">
-                <Name text={subject} />
-              </td>
-              <td>{subjectType}</td>
-              <td>
-                <RoleLink role={role} />
-              </td>
-              <td>
-                <Until time={expiresAt} />
-              </td>
-              <td>
-                <LastUsed day={lastUsedAt} />
-              </td>
-              <td>
-                <WhoCanLink subject={subject} subjectType={subjectType} />
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
+      <EndingTable ending={ending} />
       <ListEnd shown={ending.length} loaded={list.value !== undefined} />
     </section>
   );
 }
 
-type Unused = AccessReview['unused'][number];
+type UnusedEntry = AccessReview['unused'][number];
 
-const KINDS: Record<Unused['kind'], string> = {
+const KINDS: Record<UnusedEntry['kind'], string> = {
   role: 'Role',
   statement: 'Statement',
   assignment: 'Assignment',
@@ -106,7 +113,7 @@ const KINDS: Record<Unused['kind'], string> = {
 };
 
 /** What an entry is about, with links to it. */
-function About(props: { entry: Unused }): JSX.Element {
+function About(props: { entry: UnusedEntry }): JSX.Element {
   const { kind, role = '', policy = '', statementIndex = 0, subject = '', subjectType, description } = props.entry;
   switch (kind) {
     case 'role':
@@ -114,27 +121,28 @@ function About(props: { entry: Unused }): JSX.Element {
     case 'statement':
       return (
         <>
-          {statementIndex + 1} of policy{' '}
-          <Link to={`/access?tab=policies&name=${encodeURIComponent(policy)}`}>{policy}</Link>
+          {statementIndex + 1} of policy <PolicyLink policy={policy} />
         </>
       );
     case 'assignment':
       return (
         <>
-          {subject} <span class="muted">{subjectType}</span> has <RoleLink role={role} />
+          <Name text={subject} /> <span class="muted">{subjectType}</span> has <RoleLink role={role} />
         </>
       );
     case 'service-token':
       return (
         <>
-          <Link to={`/access?tab=tokens&name=${encodeURIComponent(subject)}`}>{subject}</Link>{' '}
-          <span class="muted">{description}</span>
+          <TokenLink accessKey={subject} />{' '}
+          <span class="muted">
+            <Name text={description ?? ''} />
+          </span>
         </>
       );
   }
 }
 
-function textOf({ kind, role, policy, subject, subjectType, description }: Unused): string {
+function textOf({ kind, role, policy, subject, subjectType, description }: UnusedEntry): string {
   return [KINDS[kind], role, policy, subject, subjectType, description].join(' ').toLowerCase();
 }
 

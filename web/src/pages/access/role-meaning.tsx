@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { ApiError, call, encodeSrn, rbac } from '../../lib/api.ts';
 import type { Policy, PolicySummary } from '../../lib/types.ts';
 import { useData } from '../../lib/use-data.ts';
+import { visible } from '../../lib/visible.ts';
 import { meaningOf } from './meaning.ts';
 
 /** Maximum policies whose documents are read for the sentence. */
@@ -36,7 +37,7 @@ function Sentence(props: { policies: readonly PolicySummary[] }): JSX.Element | 
   const more = policies.length - read.length;
   return (
     <p>
-      {meaningOf(statements)}
+      {visible(meaningOf(statements))}
       {more > 0 && <span class="muted"> Without {more} further policies.</span>}
     </p>
   );

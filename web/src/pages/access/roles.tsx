@@ -1,55 +1,58 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import {
-  BusyButton,
-  DangerButton,
-  ErrorNote,
-  Form,
-  LastUsed,
-  Link,
-  Loaded,
-  Until,
-  When,
-} from '../../components/basics.tsx';
+import { BusyButton, ErrorNote, Form, LastUsed, Loaded, Name, Until, When } from '../../components/basics.tsx';
+import { DangerButton } from '../../components/danger-button.tsx';
+import { PolicyLink } from '../../components/name-links.tsx';
 import { CopyAs } from '../../components/copy-as.tsx';
 import { NO_SUBJECT, Picker, SubjectFields, UntilField } from '../../components/fields.tsx';
-import { call, callTagged, encodeSrn, rbac } from '../../lib/api.ts';
-import { expiryOf } from '../../lib/format.ts';
+import { call, callTagged, encodeSrn, rbac, type Tagged } from '../../lib/api.ts';
+import { expiryOf, whole } from '../../lib/format.ts';
 import { assignmentManifest, roleManifest } from '../../lib/copy.ts';
+import { offerUndo } from '../../lib/notices.ts';
 import { setQuery } from '../../lib/router.ts';
 import type { Assignment, PolicySummary, Role } from '../../lib/types.ts';
 import { useChange } from '../../lib/use-change.ts';
 import { useData, type Data } from '../../lib/use-data.ts';
-import { useDraft } from '../../lib/use-draft.ts';
+import { useDraftOr } from '../../lib/use-draft.ts';
+import { visible } from '../../lib/visible.ts';
+import { useVersionedDraft, type SavedVersion, type VersionedDraft } from '../../lib/use-versioned-draft.ts';
 import { Authorship, isPredefined, ManagedBadge, MasterDetail } from './master-detail.tsx';
 import { BothChanges, Conflict } from './conflict.tsx';
 import { RoleMeaning } from './role-meaning.tsx';
 import { NewNamed } from './new-resource.tsx';
 
+function RolePolicy(props: { policy: PolicySummary; fixed: boolean; onDetach: () => Promise<void> }): JSX.Element {
+  const { name, description } = props.policy;
+  return (
+    <li>
+      <PolicyLink policy={name} />{' '}
+      <span class="muted">
+        <Name text={description} />
+      </span>
+      <BusyButton class="small" disabled={props.fixed} onPress={props.onDetach}>
+        Detach
+      </BusyButton>
+    </li>
+  );
+}
+
 function RolePolicies(props: { base: string; fixed: boolean; held: Data<PolicySummary[]> }): JSX.Element {
   const { base, fixed, held } = props;
   const all = useData('policies', (signal) => call<PolicySummary[]>(rbac('/policies'), { signal }));
   const { error, send } = useChange(held.reload);
-  const names = new Set((held.value ?? []).map((policy) => policy.srn));
+  const attached = held.value ?? [];
+  const others = (all.value ?? []).filter(({ srn }) => !attached.some((policy) => policy.srn === srn));
+  const attach = (policySrn: string): Promise<boolean> => send(`${base}/attach-policy`, 'POST', { policySrn });
+  const detach = async ({ srn, name }: PolicySummary): Promise<void> => {
+    if (await send(`${base}/detach-policy`, 'POST', { policySrn: srn }))
+      offerUndo(`The policy \`${name}\` was detached.`, () => attach(srn));
+  };
   return (
     <section aria-labelledby="role-policies">
       <h3 id="role-policies">Policies</h3>
-      <ErrorNote message={error ?? held.error} />
+      <ErrorNote message={error ?? held.error} retry={held.reload} />
       <ul class="rows">
-        {(held.value ?? []).map((policy) => (
-          <li key={policy.srn}>
-            <Link to={`/access?tab=policies&name=${encodeURIComponent(policy.name)}`}>{policy.name}</Link>{' '}
-            <span class="muted">{policy.description}</span>
-            <BusyButton
-              class="small"
-              disabled={fixed}
-              onPress={async () => {
-                await send(`${base}/detach-policy`, 'POST', { policySrn: policy.srn });
-              }}
-            >
-              Detach
-            </BusyButton>
-          </li>
+        {attached.map((policy) => (
+          <RolePolicy key={policy.srn} policy={policy} fixed={fixed} onDetach={() => detach(policy)} />
         ))}
       </ul>
       {held.value?.length === 0 && <p class="muted">This role has no policies and allows nothing.</p>}
@@ -57,179 +60,243 @@ function RolePolicies(props: { base: string; fixed: boolean; held: Data<PolicySu
         label="Policy"
         action="Attach"
         disabled={fixed}
-        options={(all.value ?? [])
-          .filter((policy) => !names.has(policy.srn))
-          .map(({ srn, name }) => ({ value: srn, label: name }))}
-        onPick={(policySrn) => send(`${base}/attach-policy`, 'POST', { policySrn })}
+        options={others.map(({ srn, name }) => ({ value: srn, label: visible(name) }))}
+        onPick={attach}
       />
     </section>
   );
 }
 
-function RoleSubjects(props: { base: string; role: string }): JSX.Element {
-  const { base, role } = props;
-  const list = useData(`${base}/assignments`, (signal) => call<Assignment[]>(`${base}/assignments`, { signal }));
+function RoleSubjects(props: { base: string; role: string; list: Data<Assignment[]> }): JSX.Element {
+  const { base, role, list } = props;
   const { error, send } = useChange(list.reload);
-  const [subject, setSubject] = useState(NO_SUBJECT);
-  const [until, setUntil] = useState('');
-  const assign = async (): Promise<void> => {
-    if (!(await send(`${base}/create-assignment`, 'POST', { ...subject, ...expiryOf(until) }))) return;
-    setSubject({ ...subject, subject: '' });
-    setUntil('');
+  const subjects = list.value ?? [];
+  const body = subjects.map(({ subject, subjectType, expiresAt }) => ({ subject, subjectType, expiresAt }));
+  const assign = (assignment: object): Promise<boolean> => send(`${base}/create-assignment`, 'POST', assignment);
+  const revoke = async ({ subject, subjectType, expiresAt }: Assignment): Promise<void> => {
+    if (await send(`${base}/delete-assignment`, 'POST', { subject, subjectType }))
+      offerUndo(`\`${subject}\` lost the role \`${role}\`.`, () =>
+        assign({ subject, subjectType, ...(expiresAt ? { expiresAt } : {}) }),
+      );
   };
   return (
     <section aria-labelledby="role-subjects">
       <h3 id="role-subjects">Assigned to</h3>
-      <ErrorNote message={error ?? list.error} />
+      <ErrorNote message={error ?? list.error} retry={list.reload} />
       <ul class="rows">
-        {(list.value ?? []).map(({ subject: name, subjectType, createdAt, expiresAt, managedBy }) => (
-          <li key={`${subjectType}/${name}`}>
-            <span>
-              <span class="muted">{subjectType}</span> {name}
-            </span>
-            <span class="muted">
-              <When time={createdAt} inRow />
-            </span>
-            <Until time={expiresAt} />
-            <ManagedBadge by={managedBy} />
-            <DangerButton
-              small
-              label="Revoke"
-              about={name}
-              onConfirm={async () => {
-                await send(`${base}/delete-assignment`, 'POST', { subject: name, subjectType });
-              }}
-            />
-          </li>
+        {subjects.map((one) => (
+          <RoleSubject
+            key={`${one.subjectType}/${one.subject}`}
+            assignment={one}
+            role={role}
+            onRevoke={() => revoke(one)}
+          />
         ))}
       </ul>
       {list.value?.length === 0 && <p class="muted">No subjects have this role.</p>}
-      {list.value !== undefined && list.value.length > 0 && (
+      {subjects.length > 0 && (
         <div class="row">
           <CopyAs
-            call={{
-              method: 'PUT',
-              path: `${base}/assignments`,
-              body: list.value.map(({ subject: name, subjectType, expiresAt }) => ({
-                subject: name,
-                subjectType,
-                expiresAt,
-              })),
-            }}
-            manifest={() => assignmentManifest(role, list.value ?? [])}
+            call={{ method: 'PUT', path: `${base}/assignments`, body }}
+            manifest={() => assignmentManifest(role, subjects)}
           />
         </div>
       )}
-      <Form class="columns">
-        <SubjectFields value={subject} onChange={setSubject} />
-        <UntilField value={until} onChange={setUntil} />
-        <BusyButton type="submit" onPress={assign} disabled={subject.subject === ''}>
-          Assign
-        </BusyButton>
-      </Form>
+      <AssignRole role={role} onAssign={assign} />
     </section>
   );
 }
 
-function RoleDetail(props: { name: string; onChanged: () => void }): JSX.Element {
-  const base = rbac(`/roles/${encodeSrn(`srn2:role#${props.name}`)}`);
-  const data = useData(base, (signal) => callTagged<Role>(base, { signal }));
-  const held = useData(`${base}/policies`, (signal) => call<PolicySummary[]>(`${base}/policies`, { signal }));
-  const { error, send, clearError } = useChange(() => {
-    data.reload();
-    props.onChanged();
-  });
-  const [description, setDescription] = useDraft(`role/${props.name}/description`);
-  /** The version on which the unsaved input is based. */
-  const [version, setVersion] = useDraft(`role/${props.name}/version`);
-  const [began, setBegan] = useDraft(`role/${props.name}/base`);
-  const discard = (): void => {
-    setDescription(undefined);
-    setVersion(undefined);
-    setBegan(undefined);
-    clearError();
-  };
-  // After a 412, `useChange` loads the other version, which is then shown beside the input.
-  const save = async (etag: string): Promise<void> => {
-    if (await send(base, 'PUT', { description: description ?? '' }, { 'if-match': etag })) discard();
+function RoleSubject(props: { assignment: Assignment; role: string; onRevoke: () => Promise<void> }): JSX.Element {
+  const { subject, subjectType, createdAt, expiresAt, managedBy } = props.assignment;
+  return (
+    <li>
+      <span>
+        <span class="muted">{subjectType}</span> <Name text={subject} />
+      </span>
+      <span class="muted">
+        <When time={createdAt} inRow />
+      </span>
+      <Until time={expiresAt} />
+      <ManagedBadge by={managedBy} />
+      <DangerButton
+        small
+        label="Revoke"
+        about={subject}
+        consequence={`\`${subject}\` loses the role \`${props.role}\`.`}
+        onConfirm={props.onRevoke}
+      />
+    </li>
+  );
+}
+
+const NO_ASSIGNMENT = { subject: NO_SUBJECT, until: '' };
+
+/** @param props.onAssign returns whether it succeeded; the fields are then cleared */
+function AssignRole(props: { role: string; onAssign: (assignment: object) => Promise<boolean> }): JSX.Element {
+  const [{ subject, until }, setInput, discard] = useDraftOr(`assign/${props.role}`, NO_ASSIGNMENT);
+  const assign = async (): Promise<void> => {
+    if (await props.onAssign({ ...subject, ...expiryOf(until) })) discard();
   };
   return (
-    <Loaded data={data} what="the role">
-      {(role) => {
-        const fixed = isPredefined(role);
-        const conflict = description !== undefined && version !== undefined && version !== role.etag;
-        return (
-          <article class="card">
-            <h2>{props.name}</h2>
-            <RoleMeaning policies={held.value} />
-            <Authorship resource={role} />
-            {role.lastUsedAt !== undefined && (
-              <p class="muted">
-                last used: <LastUsed day={role.lastUsedAt} />
-              </p>
-            )}
-            <Form class="row">
-              <label class="inline grow">
-                <span>Description</span>
-                <input
-                  value={description ?? role.description ?? ''}
-                  onInput={(event) => {
-                    setDescription(event.currentTarget.value);
-                    if (version !== undefined) return;
-                    setVersion(role.etag);
-                    setBegan(role.description);
-                  }}
-                />
-              </label>
-              <BusyButton
-                type="submit"
-                onPress={() => save(version ?? role.etag)}
-                disabled={fixed || description === undefined || conflict}
-              >
-                Save
-              </BusyButton>
-              {description !== undefined && !conflict && (
-                <button
-                  type="button"
-                  onClick={() => {
-                    discard();
-                    data.reload();
-                  }}
-                >
-                  Discard changes
-                </button>
-              )}
-            </Form>
-            {conflict ? (
-              <Conflict what="role" {...role} onKeepMine={() => save(role.etag)} onTakeTheirs={discard}>
-                <BothChanges base={began ?? ''} theirs={role.description} mine={description} />
-              </Conflict>
-            ) : (
-              <ErrorNote message={error} />
-            )}
-            <RolePolicies base={base} fixed={fixed} held={held} />
-            <RoleSubjects base={base} role={props.name} />
-            <footer class="row">
-              <DangerButton
-                label="Delete the role"
-                disabled={fixed}
-                onConfirm={async () => {
-                  if (await send(base, 'DELETE')) setQuery({ name: undefined });
-                }}
-              />
-              <CopyAs
-                call={{
-                  method: 'POST',
-                  path: rbac('/roles'),
-                  body: { name: role.name, description: role.description },
-                }}
-                manifest={held.value && (() => roleManifest(role, held.value ?? []))}
-              />
-            </footer>
-          </article>
-        );
-      }}
+    <Form class="columns">
+      <SubjectFields value={subject} onChange={(changed) => setInput({ subject: changed, until })} />
+      <UntilField value={until} onChange={(changed) => setInput({ subject, until: changed })} />
+      <BusyButton type="submit" onPress={assign} disabled={subject.subject === ''}>
+        Assign
+      </BusyButton>
+    </Form>
+  );
+}
+
+interface RoleForm {
+  readonly data: Data<Tagged<Role>>;
+  readonly draft: VersionedDraft;
+  readonly error: string | undefined;
+  readonly save: (etag: string) => Promise<void>;
+  readonly discard: () => void;
+  readonly remove: () => Promise<void>;
+}
+
+function useRoleForm(path: string, name: string, onChanged: () => void): RoleForm {
+  const data = useData(path, (signal) => callTagged<Role>(path, { signal }));
+  const draft = useVersionedDraft(`role/${name}`);
+  const { error, send, clearError } = useChange(() => {
+    data.reload();
+    onChanged();
+  });
+  const discard = (): void => {
+    draft.discard();
+    data.reload();
+    clearError();
+  };
+  return {
+    data,
+    draft,
+    error,
+    discard,
+    // After a 412, `useChange` loads the other version, which is then shown beside the input.
+    save: async (etag) => {
+      if (await send(path, 'PUT', draft.input, { 'if-match': etag })) discard();
+    },
+    remove: async () => {
+      if (await send(path, 'DELETE')) setQuery({ name: undefined });
+    },
+  };
+}
+
+/** The description, and the conflict with what somebody else saved meanwhile. */
+function RoleDescription(props: { role: Tagged<Role>; form: RoleForm }): JSX.Element {
+  const { role, form } = props;
+  const { input, changed, base, set } = form.draft;
+  const typed = input['description'];
+  const conflict = base !== undefined && base.etag !== role.etag;
+  return (
+    <>
+      <Form class="row">
+        <label class="inline grow">
+          <span>Description</span>
+          <input
+            value={typed ?? role.description ?? ''}
+            onInput={(event) => set('description', event.currentTarget.value, versionOf(role))}
+          />
+        </label>
+        <BusyButton
+          type="submit"
+          onPress={() => form.save(base?.etag ?? role.etag)}
+          disabled={isPredefined(role) || !changed || conflict}
+        >
+          Save
+        </BusyButton>
+        {changed && !conflict && (
+          <button type="button" onClick={form.discard}>
+            Discard changes
+          </button>
+        )}
+      </Form>
+      {conflict ? (
+        <Conflict what="role" {...role} onKeepMine={() => form.save(role.etag)} onTakeTheirs={form.discard}>
+          <BothChanges base={base.content} theirs={role.description} mine={typed ?? ''} />
+        </Conflict>
+      ) : (
+        <ErrorNote message={form.error} />
+      )}
+    </>
+  );
+}
+
+const versionOf = ({ etag, description }: Tagged<Role>): SavedVersion => ({ etag, content: description });
+
+/** Maximum subjects that are named when a role is deleted. */
+const MAX_NAMED = 5;
+
+/** Who loses the role when it is deleted. */
+function consequenceOf(role: string, subjects: readonly Assignment[] | undefined): string {
+  if (subjects === undefined) return `Every subject loses the role \`${role}\`.`;
+  if (subjects.length === 0) return 'No subject has this role.';
+  const names = subjects.slice(0, MAX_NAMED).map(({ subject }) => `\`${subject}\``);
+  const more = subjects.length - names.length;
+  const who = subjects.length === 1 ? '1 subject loses' : `${whole(subjects.length)} subjects lose`;
+  return `${who} \`${role}\`: ${names.join(', ')}${more > 0 ? ` and ${whole(more)} more` : ''}.`;
+}
+
+function RoleActions(props: {
+  role: Role;
+  policies: readonly PolicySummary[] | undefined;
+  subjects: readonly Assignment[] | undefined;
+  onDelete: () => Promise<void>;
+}): JSX.Element {
+  const { role, policies, subjects } = props;
+  const { name, description } = role;
+  return (
+    <footer class="row">
+      <DangerButton
+        label="Delete the role"
+        consequence={consequenceOf(name, subjects)}
+        typed={name}
+        disabled={isPredefined(role)}
+        onConfirm={props.onDelete}
+      />
+      <CopyAs
+        call={{ method: 'POST', path: rbac('/roles'), body: { name, description } }}
+        manifest={policies && (() => roleManifest(role, policies))}
+      />
+    </footer>
+  );
+}
+
+function RoleDetail(props: { name: string; onChanged: () => void }): JSX.Element {
+  const { name, onChanged } = props;
+  const base = rbac(`/roles/${encodeSrn(`srn2:role#${name}`)}`);
+  const form = useRoleForm(base, name, onChanged);
+  const held = useData(`${base}/policies`, (signal) => call<PolicySummary[]>(`${base}/policies`, { signal }));
+  const subjects = useData(`${base}/assignments`, (signal) => call<Assignment[]>(`${base}/assignments`, { signal }));
+  return (
+    <Loaded data={form.data} what="the role">
+      {(role) => (
+        <article class="card">
+          <h2>
+            <Name text={name} />
+          </h2>
+          <RoleMeaning policies={held.value} />
+          <Authorship resource={role} />
+          <LastUsedNote day={role.lastUsedAt} />
+          <RoleDescription role={role} form={form} />
+          <RolePolicies base={base} fixed={isPredefined(role)} held={held} />
+          <RoleSubjects base={base} role={name} list={subjects} />
+          <RoleActions role={role} policies={held.value} subjects={subjects.value} onDelete={form.remove} />
+        </article>
+      )}
     </Loaded>
+  );
+}
+
+function LastUsedNote(props: { day: string | null | undefined }): JSX.Element | null {
+  if (props.day === undefined) return null;
+  return (
+    <p class="muted">
+      last used: <LastUsed day={props.day} />
+    </p>
   );
 }
 

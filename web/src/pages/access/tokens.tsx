@@ -1,16 +1,9 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import {
-  Badge,
-  CopyButton,
-  DangerButton,
-  download,
-  ErrorNote,
-  LastUsed,
-  Link,
-  Loading,
-  When,
-} from '../../components/basics.tsx';
+import { Badge, CopyButton, download, ErrorNote, LastUsed, Name, Loading, When } from '../../components/basics.tsx';
+import { DangerButton } from '../../components/danger-button.tsx';
+import { RoleLink } from '../../components/name-links.tsx';
+import { UntilPresets } from '../../components/until-presets.tsx';
 import { CopyAs } from '../../components/copy-as.tsx';
 import { NewDialog } from '../../components/new-dialog.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -18,6 +11,7 @@ import { Picker, TextField, UntilField } from '../../components/fields.tsx';
 import { call, encodeSrn, rbac } from '../../lib/api.ts';
 import { tokenManifest } from '../../lib/copy.ts';
 import { expiryOf, nameOf } from '../../lib/format.ts';
+import { offerUndo } from '../../lib/notices.ts';
 import { setQuery } from '../../lib/router.ts';
 import type { NewServiceToken, Role, ServiceToken } from '../../lib/types.ts';
 import { useChange } from '../../lib/use-change.ts';
@@ -53,6 +47,8 @@ export function CreatedToken(props: {
   );
 }
 
+const TOKEN_PRESETS = [{ days: 30 }, { days: 90 }, { days: 365 }] as const;
+
 function NewToken(props: { onDone: (accessKey: string | undefined) => void }): JSX.Element {
   const [description, setDescription] = useState('');
   const [expires, setExpires] = useState('');
@@ -66,8 +62,7 @@ function NewToken(props: { onDone: (accessKey: string | undefined) => void }): J
       complete={description !== ''}
       onCreate={() =>
         attempt(async () => {
-          const expiresAt = expires === '' ? {} : { expiresAt: new Date(expires).toISOString() };
-          const body = { description, ...expiresAt };
+          const body = { description, ...expiryOf(expires) };
           setCreated(await call<NewServiceToken>(rbac('/service-tokens'), { method: 'POST', body }));
         })
       }
@@ -80,18 +75,42 @@ function NewToken(props: { onDone: (accessKey: string | undefined) => void }): J
         value={description}
         onChange={setDescription}
       />
-      <TextField
-        label="Expires"
-        hint="Leave empty for a token that never expires"
-        type="datetime-local"
-        value={expires}
-        onChange={setExpires}
-      />
+      <div class="until">
+        <UntilField
+          label="Expires"
+          hint="Leave empty for a token that never expires"
+          value={expires}
+          onChange={setExpires}
+        />
+        <UntilPresets presets={TOKEN_PRESETS} onPick={setExpires} />
+      </div>
     </NewDialog>
   );
 }
 
 const TONES = { ACTIVE: 'good', UNASSIGNED: 'warn', EXPIRED: 'bad' } as const;
+
+type HeldRole = ServiceToken['roles'][number];
+
+function HeldRoles(props: { roles: readonly HeldRole[]; onRevoke: (role: HeldRole) => Promise<void> }): JSX.Element {
+  if (props.roles.length === 0) return <p class="muted">No roles: the token is rejected until a role is assigned.</p>;
+  return (
+    <ul class="rows">
+      {props.roles.map((role) => (
+        <li key={role.srn}>
+          <RoleLink role={role.name} />
+          <DangerButton
+            small
+            label="Revoke"
+            about={role.name}
+            consequence={`The token loses the role \`${role.name}\`.`}
+            onConfirm={() => props.onRevoke(role)}
+          />
+        </li>
+      ))}
+    </ul>
+  );
+}
 
 function TokenRoles(props: { token: ServiceToken; onChanged: () => void }): JSX.Element {
   const { token } = props;
@@ -104,6 +123,9 @@ function TokenRoles(props: { token: ServiceToken; onChanged: () => void }): JSX.
       subjectType: 'service-token',
       ...expiry,
     });
+  const revoke = async ({ srn, name }: HeldRole): Promise<void> => {
+    if (await change(srn, 'delete')) offerUndo(`The token lost the role \`${name}\`.`, () => change(srn, 'create'));
+  };
   const assign = async (role: string): Promise<boolean> => {
     const done = await change(role, 'create', expiryOf(until));
     if (done) setUntil('');
@@ -112,23 +134,8 @@ function TokenRoles(props: { token: ServiceToken; onChanged: () => void }): JSX.
   return (
     <section aria-labelledby="token-roles">
       <h3 id="token-roles">Roles</h3>
-      {token.roles.length === 0 && <p class="muted">No roles: the token is rejected until a role is assigned.</p>}
-      <ul class="rows">
-        {token.roles.map((role) => (
-          <li key={role.srn}>
-            <Link to={`/access?tab=roles&name=${encodeURIComponent(role.name)}`}>{role.name}</Link>
-            <DangerButton
-              small
-              label="Revoke"
-              about={role.name}
-              onConfirm={async () => {
-                await change(role.srn, 'delete');
-              }}
-            />
-          </li>
-        ))}
-      </ul>
-      <ErrorNote message={error ?? all.error} />
+      <HeldRoles roles={token.roles} onRevoke={revoke} />
+      <ErrorNote message={error ?? all.error} retry={all.reload} />
       <Picker
         label="Role"
         action="Assign"
@@ -143,41 +150,51 @@ function TokenRoles(props: { token: ServiceToken; onChanged: () => void }): JSX.
   );
 }
 
+/** Author, creation, expiry and last use. */
+function TokenFacts(props: { token: ServiceToken }): JSX.Element {
+  const { createdAt, createdBy, status, expiresAt, lastUsedAt } = props.token;
+  return (
+    <p class="muted">
+      created <When time={createdAt} /> by <Name text={nameOf(createdBy)} /> ·{' '}
+      {status === 'EXPIRED' ? 'expired' : 'expires'} <When time={expiresAt} />
+      {lastUsedAt !== undefined && (
+        <>
+          {' '}
+          · last used: <LastUsed day={lastUsedAt} />
+        </>
+      )}
+    </p>
+  );
+}
+
 function TokenDetail(props: { token: ServiceToken; onChanged: () => void }): JSX.Element {
   const { token } = props;
+  const { srn, accessKey, status, description, expiresAt } = token;
   const { error, send } = useChange(props.onChanged);
+  const revoke = async (): Promise<void> => {
+    if (await send(rbac(`/service-tokens/${encodeSrn(srn)}`), 'DELETE')) setQuery({ name: undefined });
+  };
   return (
     <article class="card">
       <h2>
-        <code>{token.accessKey ?? 'being created'}</code> <Badge tone={TONES[token.status]}>{token.status}</Badge>
+        <Name text={description || srn} /> <Badge tone={TONES[status]}>{status}</Badge>
       </h2>
-      <p>{token.description}</p>
-      <p class="muted">
-        created <When time={token.createdAt} /> by {nameOf(token.createdBy)} ·{' '}
-        {token.status === 'EXPIRED' ? 'expired' : 'expires'} <When time={token.expiresAt} />
-        {token.lastUsedAt !== undefined && (
-          <>
-            {' '}
-            · last used: <LastUsed day={token.lastUsedAt} />
-          </>
-        )}
+      <p>
+        <code>{accessKey ?? 'being created'}</code>
       </p>
+      <TokenFacts token={token} />
       <ManagedNote by={token.managedBy} />
       <TokenRoles token={token} onChanged={props.onChanged} />
       <ErrorNote message={error} />
       <footer class="row">
         <DangerButton
           label="Revoke token"
-          onConfirm={async () => {
-            if (await send(rbac(`/service-tokens/${encodeSrn(token.srn)}`), 'DELETE')) setQuery({ name: undefined });
-          }}
+          consequence={`Every program that uses \`${description}\` is refused from now on.`}
+          typed={accessKey ?? srn}
+          onConfirm={revoke}
         />
         <CopyAs
-          call={{
-            method: 'POST',
-            path: rbac('/service-tokens'),
-            body: { description: token.description, expiresAt: token.expiresAt },
-          }}
+          call={{ method: 'POST', path: rbac('/service-tokens'), body: { description, expiresAt } }}
           manifest={() => tokenManifest(token)}
         />
       </footer>
@@ -198,7 +215,11 @@ export function TokensTab(): JSX.Element {
       what="Service tokens"
       one="token"
       list={list}
-      item={(token) => ({ name: nameOfToken(token), note: token.description })}
+      item={(token) => ({
+        name: nameOfToken(token),
+        title: token.description || nameOfToken(token),
+        note: token.accessKey,
+      })}
       renderNew={(onDone) => <NewToken onDone={onDone} />}
       detail={detail}
     />

@@ -10,6 +10,12 @@ export interface Filters {
   readonly text: string;
 }
 
+/** The id of an instance, also within a message. */
+const INSTANCE = /\b(?:Server|Broker|Controller|Minion)_[\w.-]*\w/g;
+
+/** The ids of the instances that a text names. */
+export const instancesIn = (text: string): string[] => text.match(INSTANCE) ?? [];
+
 const TABLE_KINDS = new Set(['table', 'segment']);
 const INSTANCE_KINDS = new Set(['server', 'broker', 'controller', 'instance', 'minion']);
 
@@ -17,13 +23,24 @@ function concerns(finding: Finding, kinds: ReadonlySet<string>, wanted: string):
   return kinds.has(finding.entityType.toLowerCase()) && finding.entity.toLowerCase().includes(wanted.toLowerCase());
 }
 
+/** Whether a finding is about an instance or names it, as one about a segment names its server. */
+function concernsInstance(finding: Finding, wanted: string): boolean {
+  return (
+    concerns(finding, INSTANCE_KINDS, wanted) ||
+    instancesIn(finding.message).some((name) => name.toLowerCase().includes(wanted.toLowerCase()))
+  );
+}
+
 /** The filters that show all findings of the same table or instance; undefined for other entities. */
 export function filterFor({ entityType, entity }: Finding): Partial<Filters> | undefined {
   const kind = entityType.toLowerCase();
   if (kind === 'table') return { table: tableOf(entity), instance: '', status: '', text: '' };
-  if (INSTANCE_KINDS.has(kind)) return { instance: entity, table: '', status: '', text: '' };
+  if (INSTANCE_KINDS.has(kind)) return instanceFilter(entity);
   return undefined;
 }
+
+/** The filters that show all findings that concern an instance. */
+export const instanceFilter = (instance: string): Partial<Filters> => ({ instance, table: '', status: '', text: '' });
 
 /** The name without the type, so that both tables of a hybrid table match. */
 const tableOf = (entity: string): string => entity.replace(/_(?:OFFLINE|REALTIME)$/, '');
@@ -35,10 +52,11 @@ export function entitiesOf(checks: readonly CheckEntry[]): {
 } {
   const [tables, instances] = [new Set<string>(), new Set<string>()];
   for (const { findings } of checks) {
-    for (const { entityType, entity } of findings) {
+    for (const { entityType, entity, message } of findings) {
       const kind = entityType.toLowerCase();
       if (kind === 'table') tables.add(tableOf(entity));
       else if (INSTANCE_KINDS.has(kind)) instances.add(entity);
+      for (const name of instancesIn(message)) instances.add(name);
     }
   }
   return { tables: [...tables].toSorted(), instances: [...instances].toSorted() };
@@ -52,8 +70,7 @@ export function filterChecks(checks: readonly CheckEntry[], filters: Filters): C
     if (filters.status !== '' && stateOfCheck(check) !== filters.status) continue;
     let findings = check.findings;
     if (filters.table !== '') findings = findings.filter((finding) => concerns(finding, TABLE_KINDS, filters.table));
-    if (filters.instance !== '')
-      findings = findings.filter((finding) => concerns(finding, INSTANCE_KINDS, filters.instance));
+    if (filters.instance !== '') findings = findings.filter((finding) => concernsInstance(finding, filters.instance));
     if ((filters.table !== '' || filters.instance !== '') && findings.length === 0) continue;
     const about = `${check.name} ${check.title} ${check.category} ${check.message}`.toLowerCase();
     if (

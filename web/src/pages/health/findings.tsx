@@ -5,7 +5,9 @@ import { whole } from '../../lib/format.ts';
 import { setQuery } from '../../lib/router.ts';
 import type { CheckEntry, Finding } from '../../lib/types.ts';
 import { useNarrow } from '../../lib/use-narrow.ts';
-import { filterFor } from './filter-checks.ts';
+import { visible, visibleText } from '../../lib/visible.ts';
+import type { MuteProposal } from './new-mute.tsx';
+import { filterFor, instanceFilter, instancesIn } from './filter-checks.ts';
 
 /** Height of a finding in pixels: columns side by side, or below each other on a narrow page. */
 const ROW_HEIGHT = 64;
@@ -17,36 +19,79 @@ function Entity(props: { finding: Finding }): JSX.Element {
   const { entityType, entity } = props.finding;
   const filter = filterFor(props.finding);
   return (
-    <span class="entity" title={entity}>
+    <span class="entity" title={visible(entity)}>
       <span class="muted">{entityType}</span>{' '}
       {filter ? (
-        <button type="button" class="link" title={`All findings of ${entity}`} onClick={() => setQuery(filter)}>
-          <code>{entity}</code>
+        <button
+          type="button"
+          class="link"
+          title={`All findings of ${visible(entity)}`}
+          onClick={() => setQuery(filter)}
+        >
+          <code>{visible(entity)}</code>
         </button>
       ) : (
-        <code>{entity}</code>
+        <code>{visible(entity)}</code>
       )}
     </span>
   );
 }
 
-function Row(props: {
+/** A text, split before and after each name of an instance. */
+function partsAt(text: string): string[] {
+  const parts: string[] = [];
+  let rest = text;
+  for (const name of instancesIn(text)) {
+    const at = rest.indexOf(name);
+    parts.push(rest.slice(0, at), name);
+    rest = rest.slice(at + name.length);
+  }
+  return [...parts, rest];
+}
+
+/** A message in which the names of instances lead to all their findings. */
+function Message(props: { text: string }): JSX.Element {
+  const { text } = props;
+  const names = new Set(instancesIn(text));
+  if (names.size === 0) return <Prose text={text} />;
+  return (
+    <>
+      {partsAt(text).map((part, index) =>
+        names.has(part) ? (
+          <button
+            type="button"
+            class="link"
+            key={index}
+            title={`All findings of ${visible(part)}`}
+            onClick={() => setQuery(instanceFilter(part))}
+          >
+            {part}
+          </button>
+        ) : (
+          <Prose key={index} text={part} />
+        ),
+      )}
+    </>
+  );
+}
+
+function FindingRow(props: {
   finding: Finding;
   check: CheckEntry;
-  onMute: ((entity: string) => void) | undefined;
+  onMute: ((proposal: MuteProposal) => void) | undefined;
 }): JSX.Element {
   const { finding, check, onMute } = props;
   const { observed, threshold } = finding;
   return (
     <>
       <Entity finding={finding} />
-      <span class="what" title={finding.message}>
+      <span class="what" title={visibleText(finding.message)}>
         {finding.couldNotRead === true && <Badge tone="warn">NOT READ</Badge>}{' '}
         {finding.mutedBy !== undefined && <Badge tone="plain">MUTED</Badge>}{' '}
         {finding.severity !== undefined && finding.severity !== check.severity && (
           <Badge tone="plain">{finding.severity}</Badge>
         )}{' '}
-        <Prose text={finding.message} />
+        <Message text={finding.message} />
       </span>
       <span class="measure" title={observed === undefined ? undefined : `${observed} / ${threshold ?? ''}`}>
         {observed !== undefined && <span>{observed}</span>}
@@ -56,8 +101,8 @@ function Row(props: {
         <button
           type="button"
           class="small"
-          aria-label={`Mute ${finding.entity}`}
-          onClick={() => onMute(finding.entity)}
+          aria-label={`Mute ${visible(finding.entity)} in ${check.title}`}
+          onClick={() => onMute({ check: check.name, entity: finding.entity })}
         >
           Mute
         </button>
@@ -69,7 +114,7 @@ function Row(props: {
 /** @param props.onMute absent for users who may not mute findings */
 export function Findings(props: {
   check: CheckEntry;
-  onMute: ((entity: string) => void) | undefined;
+  onMute: ((proposal: MuteProposal) => void) | undefined;
 }): JSX.Element | null {
   const { check, onMute } = props;
   const { findings, findingCount } = check;
@@ -87,7 +132,7 @@ export function Findings(props: {
           if (!finding) return null;
           return (
             <div class="finding" role="listitem" key={index} style={{ height: `${rowHeight}px` }}>
-              <Row finding={finding} check={check} onMute={onMute} />
+              <FindingRow finding={finding} check={check} onMute={onMute} />
             </div>
           );
         }}

@@ -9,21 +9,26 @@ import { countStates, headlineOf, STATE_LABELS, stateOfCheck } from './check-sta
 /** An older report is marked as outdated. */
 const OLD_MS = 86_400_000;
 
-type State = 'unknown' | 'good' | 'unread' | 'bad';
+type ClusterState = 'unknown' | 'good' | 'unread' | 'bad';
 
-const MARKS: Readonly<Record<State, string>> = { unknown: '?', good: '✓', unread: '?', bad: '!' };
+const MARKS: Readonly<Record<ClusterState, string>> = { unknown: '?', good: '✓', unread: '?', bad: '!' };
 
-function stateOf(report: HealthReport): State {
+function stateOf(report: HealthReport): ClusterState {
   if (report.runTimestamp === null) return 'unknown';
   const { FAIL, UNREAD } = countStates(report.checks);
   if (FAIL > 0) return 'bad';
   return UNREAD > 0 ? 'unread' : 'good';
 }
 
-const SINCE: Readonly<Record<State, string>> = { unknown: '', good: 'passing', unread: 'not read', bad: 'failing' };
+const SINCE: Readonly<Record<ClusterState, string>> = {
+  unknown: '',
+  good: 'passing',
+  unread: 'not read',
+  bad: 'failing',
+};
 
 /** Time of the state: since the first of the failing (or unread) checks has that state, or since the last failure has ended. */
-function sinceOf(report: HealthReport, state: State): string | undefined {
+function sinceOf(report: HealthReport, state: ClusterState): string | undefined {
   const wanted = { bad: 'FAIL', unread: 'UNREAD' }[state as string];
   const checks = wanted === undefined ? report.checks : report.checks.filter((check) => stateOfCheck(check) === wanted);
   const times = checks.map((check) => check.since).filter((time) => time !== undefined);

@@ -36,31 +36,70 @@ function textOf({ failing, unread }: TimelinePart): string {
   return `${whole(failing)} failing${unread ? `, ${whole(unread)} not read` : ''}`;
 }
 
+function Timeline(props: { parts: readonly TimelinePart[] }): JSX.Element {
+  const { utc } = usePreferences();
+  const bad = props.parts.filter(({ failing }) => failing !== undefined && failing > 0).length;
+  return (
+    <span class="timeline" role="img" aria-label={`Checks failed in ${bad} of ${PARTS} parts of this time`}>
+      {props.parts.map((part) => (
+        <span
+          key={part.from}
+          class={classOf(part)}
+          title={`${absolute(part.from, utc)} to ${absolute(part.to, utc)}: ${textOf(part)}`}
+        />
+      ))}
+    </span>
+  );
+}
+
+function Transition(props: { transition: HealthTransition; title: string | undefined }): JSX.Element {
+  const { check, from, to, time, findingCount } = props.transition;
+  return (
+    <li>
+      <button type="button" class="link" onClick={() => setQuery({ open: check })}>
+        {props.title ?? check}
+      </button>
+      <span>
+        <Badge tone={STATES[from].tone}>{STATES[from].label}</Badge> →{' '}
+        <Badge tone={STATES[to].tone}>{STATES[to].label}</Badge>
+      </span>
+      {findingCount > 0 && <span class="muted">{whole(findingCount)} findings</span>}
+      <span class="muted">
+        <When time={time} />, <Moment time={time} />
+      </span>
+    </li>
+  );
+}
+
+function LastTransitions(props: {
+  transitions: readonly HealthTransition[];
+  checks: readonly CheckEntry[];
+}): JSX.Element {
+  const { transitions, checks } = props;
+  if (transitions.length === 0) return <p class="muted">No check has changed its state yet.</p>;
+  const titles = new Map(checks.map(({ name, title }) => [name, title]));
+  return (
+    <ul class="rows">
+      {transitions.slice(0, MAX_LISTED).map((one) => (
+        <Transition key={`${one.check} ${one.time}`} transition={one} title={titles.get(one.check)} />
+      ))}
+    </ul>
+  );
+}
+
 /** The state of the cluster over time, and the last changes. @param props.run identifies the shown report */
 export function History(props: { checks: readonly CheckEntry[]; run: number | null }): JSX.Element | null {
-  const { utc } = usePreferences();
+  const { checks, run } = props;
   const [range, setRange] = useState<number>(RANGES[1].ms);
-  const data = useData(`history ${props.run}`, (signal) =>
-    call<HealthTransition[]>('/clusterHealth/history', { signal }),
-  );
+  const data = useData(`history ${run}`, (signal) => call<HealthTransition[]>('/clusterHealth/history', { signal }));
   if (data.error !== undefined) return <ErrorNote message={data.error} retry={data.reload} />;
-  if (data.value === undefined || props.run === null) return null;
+  if (data.value === undefined || run === null) return null;
   const now = Date.now();
-  const parts = timelineOf(props.checks, data.value, { from: now - range, to: now, parts: PARTS });
-  const bad = parts.filter(({ failing }) => failing !== undefined && failing > 0).length;
   return (
     <details class="history">
       <summary>
         History
-        <span class="timeline" role="img" aria-label={`Checks failed in ${bad} of ${PARTS} parts of this time`}>
-          {parts.map((part) => (
-            <span
-              key={part.from}
-              class={classOf(part)}
-              title={`${absolute(part.from, utc)} to ${absolute(part.to, utc)}: ${textOf(part)}`}
-            />
-          ))}
-        </span>
+        <Timeline parts={timelineOf(checks, data.value, { from: now - range, to: now, parts: PARTS })} />
       </summary>
       <div class="row">
         {RANGES.map(({ label, ms }) => (
@@ -69,24 +108,7 @@ export function History(props: { checks: readonly CheckEntry[]; run: number | nu
           </button>
         ))}
       </div>
-      {data.value.length === 0 && <p class="muted">No check has changed its state yet.</p>}
-      <ul class="rows">
-        {data.value.slice(0, MAX_LISTED).map(({ check, from, to, time, findingCount }) => (
-          <li key={`${check} ${time}`}>
-            <button type="button" class="link" onClick={() => setQuery({ open: check })}>
-              {props.checks.find(({ name }) => name === check)?.title ?? check}
-            </button>
-            <span>
-              <Badge tone={STATES[from].tone}>{STATES[from].label}</Badge> →{' '}
-              <Badge tone={STATES[to].tone}>{STATES[to].label}</Badge>
-            </span>
-            {findingCount > 0 && <span class="muted">{whole(findingCount)} findings</span>}
-            <span class="muted">
-              <When time={time} />, <Moment time={time} />
-            </span>
-          </li>
-        ))}
-      </ul>
+      <LastTransitions transitions={data.value} checks={checks} />
     </details>
   );
 }

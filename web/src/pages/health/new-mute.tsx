@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { TextField, UntilField } from '../../components/fields.tsx';
-import { UntilPresets } from '../../components/until-presets.tsx';
+import { HOUR_PRESETS, UntilPresets } from '../../components/until-presets.tsx';
 import { call } from '../../lib/api.ts';
 import type { HealthMute } from '../../lib/types.ts';
 import { useChange } from '../../lib/use-change.ts';
@@ -13,34 +13,35 @@ export interface MuteProposal {
   readonly entity: string;
 }
 
-/** The dialog that mutes findings, with a reason and an end. */
-export function NewMute(props: {
+interface NewMuteProps {
   proposal: MuteProposal;
   onDone: (mute: HealthMute | undefined) => void;
-}): JSX.Element {
+}
+
+/** The dialog that mutes findings, with a reason and an end. */
+export function NewMute(props: NewMuteProps): JSX.Element {
   const [check, setCheck] = useState(props.proposal.check);
   const [entity, setEntity] = useState(props.proposal.entity);
   const [reason, setReason] = useState('');
   const [until, setUntil] = useState('');
   const { error, attempt } = useChange();
+  const mute = async (): Promise<void> => {
+    const body = { check: check === '' ? '*' : check, entity, reason, until: new Date(until).toISOString() };
+    props.onDone(await call<HealthMute>('/clusterHealth/mutes', { method: 'POST', body }));
+  };
   return (
     <NewDialog
       title="Mute findings"
       action="Mute"
       onClose={() => props.onDone(undefined)}
       complete={entity !== '' && reason !== '' && until !== ''}
-      onCreate={() =>
-        attempt(async () => {
-          const body = { check: check === '' ? '*' : check, entity, reason, until: new Date(until).toISOString() };
-          props.onDone(await call<HealthMute>('/clusterHealth/mutes', { method: 'POST', body }));
-        })
-      }
+      onCreate={() => attempt(mute)}
       error={error}
     >
       <TextField label="Reason" hint="Why this is accepted until then" required value={reason} onChange={setReason} />
       <div class="until">
         <UntilField hint="At most 90 days ahead" value={until} onChange={setUntil} />
-        <UntilPresets onPick={setUntil} />
+        <UntilPresets presets={HOUR_PRESETS} onPick={setUntil} />
       </div>
       <TextField
         label="Entity"

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { CopyButton, downloadBlob, ErrorNote } from '../../components/basics.tsx';
+import { downloadBlob, ErrorNote } from '../../components/basics.tsx';
+import { CopyAs } from '../../components/copy-as.tsx';
 import { messageOfError } from '../../lib/api.ts';
-import { curlOf } from '../../lib/copy.ts';
 import { bytes, whole } from '../../lib/format.ts';
 import { ResultDownload, type DownloadFormat, type Progress, type ResultToDownload } from './result-download.ts';
 
@@ -13,7 +13,7 @@ const FORMATS: readonly { format: DownloadFormat; label: string; extension: stri
   { format: 'parquet', label: 'Parquet', extension: 'parquet' },
 ];
 
-interface Running {
+interface RunningDownload {
   readonly label: string;
   readonly file: string;
   readonly download: ResultDownload;
@@ -39,22 +39,27 @@ function Bar(props: { label: string; progress: Progress | undefined; onCancel: (
   );
 }
 
-/** Downloads all rows of a result, with progress. */
-export function Downloads(props: { result: ResultToDownload }): JSX.Element {
-  const { requestId, numRows } = props.result;
-  const [running, setRunning] = useState<Running>();
+interface DownloadState {
+  readonly running: RunningDownload | undefined;
+  readonly progress: Progress | undefined;
+  readonly error: string | undefined;
+  /** How the last download ended. */
+  readonly notice: string | undefined;
+  readonly start: (format: (typeof FORMATS)[number]) => void;
+  /** Goes on after a failure. */
+  readonly proceed: (job: RunningDownload) => void;
+  readonly stop: (notice: string | undefined) => void;
+}
+
+/** One download at a time, which ends when the page is left. */
+function useDownload(result: ResultToDownload): DownloadState {
+  const [running, setRunning] = useState<RunningDownload>();
   const [progress, setProgress] = useState<Progress>();
   const [error, setError] = useState<string>();
   const [notice, setNotice] = useState<string>();
   const current = useRef<ResultDownload | undefined>(undefined);
-  const group = useRef<HTMLDivElement>(null);
   useEffect(() => () => current.current?.cancel(), []);
-  // The pressed button is gone: keep the focus here.
-  useLayoutEffect(() => {
-    if (current.current !== undefined && document.activeElement === document.body) group.current?.focus();
-  }, [running, error]);
-
-  const proceed = async (job: Running): Promise<void> => {
+  const proceed = async (job: RunningDownload): Promise<void> => {
     setError(undefined);
     setNotice(undefined);
     try {
@@ -66,10 +71,10 @@ export function Downloads(props: { result: ResultToDownload }): JSX.Element {
       if (current.current === job.download) setError(messageOfError(failure));
     }
   };
-  const start = ({ format, label, extension }: (typeof FORMATS)[number]): void => {
-    const download = new ResultDownload(props.result, format, setProgress);
+  const start: DownloadState['start'] = ({ format, label, extension }) => {
+    const download = new ResultDownload(result, format, setProgress);
     current.current = download;
-    const job = { label, file: `${requestId}.${extension}`, download };
+    const job = { label, file: `${result.requestId}.${extension}`, download };
     setProgress(undefined);
     setRunning(job);
     void proceed(job);
@@ -81,44 +86,62 @@ export function Downloads(props: { result: ResultToDownload }): JSX.Element {
     setError(undefined);
     setNotice(text);
   };
+  return { running, progress, error, notice, start, proceed: (job) => void proceed(job), stop };
+}
+
+function Formats(props: { result: ResultToDownload; state: DownloadState }): JSX.Element {
+  const { requestId, numRows } = props.result;
+  const { start, notice } = props.state;
+  const path = `/query/${encodeURIComponent(requestId)}/results?format=csv`;
+  return (
+    <div class="row">
+      <span class="muted">Download {numRows === 1 ? 'the row' : `all ${whole(numRows)} rows`} as</span>
+      {FORMATS.map((format) => (
+        <button type="button" class="small" key={format.format} onClick={() => start(format)}>
+          {format.label}
+        </button>
+      ))}
+      <CopyAs call={{ method: 'GET', path }} />
+      {notice !== undefined && <span role="status">{notice}</span>}
+    </div>
+  );
+}
+
+function FailedDownload(props: { job: RunningDownload; state: DownloadState }): JSX.Element {
+  const { job, state } = props;
+  return (
+    <>
+      <ErrorNote message={state.error} />
+      <div class="row">
+        <button type="button" onClick={() => state.proceed(job)}>
+          {job.download.canResume ? `Resume after ${bytes(state.progress?.received ?? 0)}` : 'Begin again'}
+        </button>
+        <button type="button" onClick={() => state.stop(undefined)}>
+          Close
+        </button>
+      </div>
+    </>
+  );
+}
+
+/** Downloads all rows of a result, with progress. */
+export function Downloads(props: { result: ResultToDownload }): JSX.Element {
+  const state = useDownload(props.result);
+  const { running, error, progress } = state;
+  const group = useRef<HTMLDivElement>(null);
+  const used = useRef(false);
+  used.current ||= running !== undefined;
+  // The pressed button is gone: keep the focus here.
+  useLayoutEffect(() => {
+    if (used.current && document.activeElement === document.body) group.current?.focus();
+  }, [running, error]);
   return (
     <div role="group" aria-label="Download" ref={group} tabIndex={-1}>
-      {running === undefined && (
-        <div class="row">
-          <span class="muted">Download {numRows === 1 ? 'the row' : `all ${whole(numRows)} rows`} as</span>
-          {FORMATS.map((format) => (
-            <button type="button" class="small" key={format.format} onClick={() => start(format)}>
-              {format.label}
-            </button>
-          ))}
-          <CopyButton
-            label="Copy as curl"
-            text={() =>
-              curlOf(
-                { method: 'GET', path: `/query/${encodeURIComponent(requestId)}/results?format=csv` },
-                location.origin,
-              )
-            }
-          />
-          {notice !== undefined && <span role="status">{notice}</span>}
-        </div>
-      )}
+      {running === undefined && <Formats result={props.result} state={state} />}
       {running && error === undefined && (
-        <Bar label={running.label} progress={progress} onCancel={() => stop('The download was cancelled.')} />
+        <Bar label={running.label} progress={progress} onCancel={() => state.stop('The download was cancelled.')} />
       )}
-      {running && error !== undefined && (
-        <>
-          <ErrorNote message={error} />
-          <div class="row">
-            <button type="button" onClick={() => void proceed(running)}>
-              {running.download.canResume ? `Resume after ${bytes(progress?.received ?? 0)}` : 'Begin again'}
-            </button>
-            <button type="button" onClick={() => stop(undefined)}>
-              Close
-            </button>
-          </div>
-        </>
-      )}
+      {running && error !== undefined && <FailedDownload job={running} state={state} />}
     </div>
   );
 }

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { Badge, BusyButton, DangerButton, ErrorNote, Link, When } from '../../components/basics.tsx';
+import { Badge, BusyButton, ErrorNote, Link, When } from '../../components/basics.tsx';
+import { DangerButton } from '../../components/danger-button.tsx';
 import { CopyAs } from '../../components/copy-as.tsx';
 import { Table } from '../../components/table.tsx';
 import { call, callText } from '../../lib/api.ts';
@@ -9,6 +10,7 @@ import { bytes, duration, whole } from '../../lib/format.ts';
 import type { MyQueries as Listing, QueryStatus } from '../../lib/types.ts';
 import { useChange } from '../../lib/use-change.ts';
 import { useData } from '../../lib/use-data.ts';
+import { visibleText } from '../../lib/visible.ts';
 import { cancelQuery, storedAt } from './query-run.ts';
 
 const POLL_MS = 30_000;
@@ -26,11 +28,6 @@ const TONES: Readonly<Record<QueryStatus['state'], 'good' | 'bad' | 'warn' | 'pl
 
 const isActive = ({ state }: QueryStatus): boolean => state === 'queued' || state === 'running' || state === 'storing';
 
-const addressOf = ({ requestId, sql }: QueryStatus): string => {
-  const query = new URLSearchParams({ ...(sql !== undefined && { sql }), result: requestId });
-  return `/queries?${query.toString()}`;
-};
-
 /** The rows of the result or, if there are none, the query itself. */
 function callOf({ requestId, sql, state }: QueryStatus): RestCall {
   return state === 'done' || sql === undefined
@@ -38,46 +35,96 @@ function callOf({ requestId, sql, state }: QueryStatus): RestCall {
     : queryCall(sql);
 }
 
-function Row(props: { query: QueryStatus; onChange: (work: () => Promise<unknown>) => Promise<void> }): JSX.Element {
+interface QueryRowProps {
+  query: QueryStatus;
+  onChange: (work: () => Promise<unknown>) => Promise<void>;
+  /** Shows the query, and its rows if it has some. */
+  onOpen: () => void;
+}
+
+/** The text, which opens the query, and why it failed. */
+function QueryTextCell(props: QueryRowProps): JSX.Element {
+  const { requestId, sql, state, error } = props.query;
+  const text = <code class="sql">{visibleText(sql ?? requestId)}</code>;
+  const hasRows = state === 'done' || isActive(props.query);
+  return (
+    <td class="wrap" title={sql}>
+      {hasRows ? (
+        <Link to={`/queries?result=${encodeURIComponent(requestId)}`} onFollow={props.onOpen}>
+          {text}
+        </Link>
+      ) : (
+        <button type="button" class="link" onClick={props.onOpen}>
+          {text}
+        </button>
+      )}
+      {state === 'failed' && error && <QueryFailure message={error.message} />}
+    </td>
+  );
+}
+
+/** The first line of an error, and the others on demand. */
+function QueryFailure(props: { message: string }): JSX.Element {
+  const [first = '', ...more] = visibleText(props.message).trim().split('\n');
+  if (more.length === 0) return <p class="muted">{first}</p>;
+  return (
+    <details class="muted">
+      <summary>{first}</summary>
+      <pre>{more.join('\n')}</pre>
+    </details>
+  );
+}
+
+function QueryActions(props: QueryRowProps): JSX.Element {
   const { query, onChange } = props;
-  const { requestId, sql, state, elapsedMs, expirationTimeMs } = query;
+  const { requestId, sql, state } = query;
   const remove = (): Promise<string> =>
     callText(`/query/resultStore/${encodeURIComponent(requestId)}`, { method: 'DELETE', headers: storedAt(query) });
-  const name = <code class="sql">{sql ?? requestId}</code>;
+  return (
+    <>
+      <CopyAs row={sql ?? requestId} call={callOf(query)} />{' '}
+      {isActive(query) && (
+        <BusyButton class="small" onPress={() => onChange(() => cancelQuery(query))}>
+          Cancel
+        </BusyButton>
+      )}
+      {state === 'done' && (
+        <DangerButton
+          small
+          label="Delete"
+          about={`the result ${requestId}`}
+          consequence="The stored rows are deleted. The query can be run again."
+          onConfirm={() => onChange(remove)}
+        />
+      )}
+    </>
+  );
+}
+
+function QueryRow(props: QueryRowProps): JSX.Element {
+  const { state, numRowsResultSet, bytes: size, elapsedMs, submissionTimeMs, expirationTimeMs } = props.query;
   return (
     <tr>
-      <td class="wrap" title={sql}>
-        {state === 'done' || isActive(query) ? <Link to={addressOf(query)}>{name}</Link> : name}
-        {state === 'failed' && query.error && <p class="muted">{query.error.message.split('\n')[0]?.slice(0, 300)}</p>}
-      </td>
+      <QueryTextCell {...props} />
       <td>
         <Badge tone={TONES[state]}>{state}</Badge>
       </td>
-      <td class="number">{whole(query.numRowsResultSet)}</td>
-      <td class="number">{bytes(query.bytes)}</td>
+      <td class="number">{whole(numRowsResultSet)}</td>
+      <td class="number">{bytes(size)}</td>
       <td class="number">{elapsedMs === undefined ? '' : duration(elapsedMs)}</td>
       <td>
-        <When time={query.submissionTimeMs} inRow />
+        <When time={submissionTimeMs} inRow />
       </td>
       <td>{expirationTimeMs === undefined ? '' : <When time={expirationTimeMs} inRow />}</td>
       <td>
-        <CopyAs row={sql ?? requestId} call={callOf(query)} />{' '}
-        {isActive(query) ? (
-          <BusyButton class="small" onPress={() => onChange(() => cancelQuery(query))}>
-            Cancel
-          </BusyButton>
-        ) : (
-          state === 'done' && (
-            <DangerButton small label="Delete" about={`the result ${requestId}`} onConfirm={() => onChange(remove)} />
-          )
-        )}
+        <QueryActions {...props} />
       </td>
     </tr>
   );
 }
 
 /** The caller's own queries and results, newest first. @param props.turn a new value reloads the list */
-export function MyQueries(props: { turn: number }): JSX.Element {
+export function MyQueries(props: { turn: number; onOpen: (query: QueryStatus) => void }): JSX.Element {
   const list = useData('mine', (signal) => call<Listing>(`/query/mine?limit=${MAX_LISTED}`, { signal }), POLL_MS);
   const queries = list.value?.queries ?? [];
   const active = queries.some(isActive);
@@ -104,7 +151,7 @@ export function MyQueries(props: { turn: number }): JSX.Element {
           columns={['Query', 'State', '#Rows', '#Size', '#Took', 'Submitted', 'Expires', '(Copy, cancel or delete)']}
         >
           {queries.map((query) => (
-            <Row key={query.requestId} query={query} onChange={change} />
+            <QueryRow key={query.requestId} query={query} onChange={change} onOpen={() => props.onOpen(query)} />
           ))}
         </Table>
       )}

@@ -14,7 +14,7 @@ export interface RunningQuery {
   readonly status: QueryStatus | undefined;
 }
 
-export interface Result {
+interface ResultState {
   /** The shown page; undefined while a new query runs. */
   readonly page: CursorResponse | undefined;
   readonly error: string | undefined;
@@ -23,6 +23,9 @@ export interface Result {
   readonly running: RunningQuery | undefined;
   /** Number of queries that have begun or ended. */
   readonly changes: number;
+}
+
+export interface Result extends ResultState {
   readonly run: (sql: string, numRows: number) => Promise<void>;
   readonly cancel: () => void;
   /** Shows a page of the current result. */
@@ -31,7 +34,7 @@ export interface Result {
   readonly open: (requestId: string, numRows: number) => Promise<void>;
 }
 
-interface Rows {
+interface RowRange {
   readonly requestId: string;
   readonly offset: number;
   readonly numRows: number;
@@ -52,112 +55,141 @@ function offsetOf(row: string | null): number {
   return Number.isSafeInteger(number) && number >= 1 ? number - 1 : 0;
 }
 
-/**
- * The result on the page of queries. The address contains its id and its first row (`result`, `row`), so that a reload or a later visit shows the
- * same rows while the result is stored, and finds a query that still runs.
- */
-export function useResult(numRows: number): Result {
-  const { query } = useLocation();
-  const [page, setPage] = useState<CursorResponse>();
-  const [error, setError] = useState<string>();
-  const [notice, setNotice] = useState<string>();
-  const [running, setRunning] = useState<RunningQuery>();
-  const [changes, setChanges] = useState(0);
-  /** The latest attempt to get rows. */
-  const current = useRef<{ readonly abort: AbortController; readonly run: QueryRun } | undefined>(undefined);
-  /** The rows that are shown or awaited: id of the result, and offset. */
-  const shown = useRef<string | undefined>(undefined);
+const NOTHING: ResultState = { page: undefined, error: undefined, notice: undefined, running: undefined, changes: 0 };
 
-  /** @param replace whether the address of the rows replaces the current one, instead of being a new choice */
-  const attempt = async (
-    load: (run: QueryRun, signal: AbortSignal) => Promise<string>,
-    replace: boolean,
-    since = Date.now(),
-  ): Promise<void> => {
+/** What an attempt to get rows does. @returns the text of the rows */
+type Load = (run: QueryRun, signal: AbortSignal) => Promise<string>;
+
+interface Begun {
+  /** Epoch milliseconds. */
+  readonly since: number;
+  /** Called with the id of the result as soon as it is known. */
+  readonly onId?: (requestId: string) => void;
+}
+
+interface Attempts {
+  readonly state: ResultState;
+  readonly update: (changes: Partial<ResultState>) => void;
+  /** The rows that are shown or awaited: id of the result, and offset. */
+  readonly shown: { current: string | undefined };
+  /**
+   * Replaces the current attempt, if there is one.
+   * @param replace whether the address of the rows replaces the current one, instead of being a new choice
+   */
+  readonly attempt: (load: Load, replace: boolean, begun?: Begun) => Promise<void>;
+  /** Ends the query of the current attempt, also at the engine. */
+  readonly cancel: () => void;
+  /** Stops waiting for the current attempt. */
+  readonly leave: () => void;
+}
+
+/** One attempt at a time to get rows, and what the last one led to. */
+function useAttempts(): Attempts {
+  const [state, setState] = useState(NOTHING);
+  const update = (changes: Partial<ResultState>): void => setState((old) => ({ ...old, ...changes }));
+  const current = useRef<{ readonly abort: AbortController; readonly run: QueryRun } | undefined>(undefined);
+  const shown = useRef<string | undefined>(undefined);
+  const onStatus = (status: QueryStatus, { since, onId }: Begun): void => {
+    onId?.(status.requestId);
+    shown.current = rowsKey(status.requestId, offsetOf(new URLSearchParams(location.search).get('row')));
+    if (status.state === 'done') return;
+    update({ running: { since: Math.min(since, status.submissionTimeMs), status } });
+    // The id leads to the query again, also while it runs.
+    setQuery({ result: status.requestId }, true);
+  };
+  const onRows = (page: CursorResponse, replace: boolean, { onId }: Begun): void => {
+    onId?.(page.requestId);
+    shown.current = rowsKey(page.requestId, page.offset);
+    update({ page });
+    if (page.resultTable) setQuery({ result: page.requestId, row: String(page.offset + 1) }, replace);
+  };
+  const attempt: Attempts['attempt'] = async (load, replace, begun = { since: Date.now() }) => {
     current.current?.abort.abort();
     const abort = new AbortController();
     const { signal } = abort;
-    const isLatest = (): boolean => current.current?.abort === abort;
-    const run = new QueryRun(signal, (status) => {
-      shown.current = rowsKey(status.requestId, offsetOf(new URLSearchParams(location.search).get('row')));
-      if (status.state === 'done') return;
-      setRunning({ since: Math.min(since, status.submissionTimeMs), status });
-      // The id leads to the query again, also while it runs.
-      setQuery({ result: status.requestId }, true);
-    });
+    const run = new QueryRun(signal, (status) => onStatus(status, begun));
     current.current = { abort, run };
-    setError(undefined);
-    setNotice(undefined);
+    update({ error: undefined, notice: undefined });
     try {
       // A submission goes on after it was left, so that its query can be cancelled.
-      const read = parseExact(await Promise.race([load(run, signal), aborted(signal)])) as CursorResponse;
-      if (signal.aborted) return;
-      shown.current = rowsKey(read.requestId, read.offset);
-      setPage(read);
-      if (read.resultTable) setQuery({ result: read.requestId, row: String(read.offset + 1) }, replace);
+      const page = parseExact(await Promise.race([load(run, signal), aborted(signal)])) as CursorResponse;
+      if (!signal.aborted) onRows(page, replace, begun);
     } catch (failure) {
-      if (!signal.aborted) setError(messageOfError(failure));
+      if (!signal.aborted) update({ error: messageOfError(failure) });
     } finally {
-      if (isLatest()) setRunning(undefined);
-      setChanges((count) => count + 1);
+      if (current.current?.abort === abort) update({ running: undefined });
+      setState((old) => ({ ...old, changes: old.changes + 1 }));
     }
   };
-  const run = async (sql: string, rows: number): Promise<void> => {
-    if (running) current.current?.run.cancel();
-    const since = Date.now();
-    setQuery({ sql, result: undefined, row: undefined });
-    // The rows of the previous query are not those of this one.
-    setPage(undefined);
-    setRunning({ since, status: undefined });
-    setChanges((count) => count + 1);
-    await attempt((queryRun) => queryRun.submit(sql, rows), true, since);
-  };
-  const read = (rows: Rows, replace: boolean): Promise<void> =>
-    attempt(async (queryRun, signal) => {
-      try {
-        return await readPage(rows, { signal, headers: rows.headers });
-      } catch (failure) {
-        // The query still runs.
-        if (!(failure instanceof ApiError && failure.status === 409)) throw failure;
-        setPage(undefined);
-        return queryRun.follow(await queryRun.statusOf(rows.requestId, rows.headers), rows);
-      }
-    }, replace);
+  const leave = (): void => current.current?.abort.abort();
+  return { state, update, shown, attempt, cancel: () => current.current?.run.cancel(), leave };
+}
 
-  // The address is that of other rows after Back and Forward, and on the first visit.
+/** Reads stored rows, or follows the query until it has them. */
+const rowsOf =
+  (rows: RowRange, onRunning: () => void): Load =>
+  async (run, signal) => {
+    try {
+      return await readPage(rows, { signal, headers: rows.headers });
+    } catch (failure) {
+      // The query still runs.
+      if (!(failure instanceof ApiError && failure.status === 409)) throw failure;
+      onRunning();
+      return run.follow(await run.statusOf(rows.requestId, rows.headers), rows);
+    }
+  };
+
+/** Reads the rows of the address when they are not those that are shown: after Back and Forward, and on the first visit. */
+function useAddressedRows({ state, shown, update }: Attempts, read: (requestId: string, offset: number) => void): void {
+  const { query } = useLocation();
   const wanted = query.get('result');
   const offset = offsetOf(query.get('row'));
   useEffect(() => {
     if (wanted === null) {
       shown.current = undefined;
-      if (running) return;
-      setPage(undefined);
-      setError(undefined);
-      setNotice(undefined);
-    } else if (rowsKey(wanted, offset) !== shown.current) void read({ requestId: wanted, offset, numRows }, true);
+      if (!state.running) update({ page: undefined, error: undefined, notice: undefined });
+    } else if (rowsKey(wanted, offset) !== shown.current) read(wanted, offset);
   }, [wanted, offset]);
-  useEffect(() => () => current.current?.abort.abort(), []);
+}
 
+/**
+ * The result on the page of queries. The address contains its id and its first row (`result`, `row`), so that a reload or a later visit shows the
+ * same rows while the result is stored, and finds a query that still runs.
+ * @param onResult called with the id of each result of a query that was run here, and its text
+ */
+export function useResult(numRows: number, onResult: (requestId: string, sql: string) => void): Result {
+  const attempts = useAttempts();
+  const { state, update, attempt, cancel, leave } = attempts;
+  const { page, running, changes } = state;
+  const read = (rows: RowRange, replace: boolean): Promise<void> =>
+    attempt(
+      rowsOf(rows, () => update({ page: undefined })),
+      replace,
+    );
+  useAddressedRows(attempts, (requestId, offset) => void read({ requestId, offset, numRows }, true));
+  useEffect(() => leave, []);
   return {
-    page,
-    error,
-    notice,
-    running,
-    changes,
-    run,
+    ...state,
+    run: async (sql, rows) => {
+      if (running) cancel();
+      const since = Date.now();
+      setQuery({ result: undefined, row: undefined });
+      // The rows of the previous query are not those of this one.
+      update({ page: undefined, running: { since, status: undefined }, changes: changes + 1 });
+      await attempt((queryRun) => queryRun.submit(sql, rows), true, { since, onId: (id) => onResult(id, sql) });
+    },
     cancel: () => {
-      current.current?.run.cancel();
-      current.current?.abort.abort();
+      cancel();
+      leave();
       if (!running) return;
-      setRunning(undefined);
-      setNotice(`The query was cancelled after ${duration(Date.now() - running.since)}.`);
+      update({ running: undefined, notice: `The query was cancelled after ${duration(Date.now() - running.since)}.` });
     },
     go: async (first, rows) => {
       if (!page) return;
       await read({ requestId: page.requestId, offset: first, numRows: rows, headers: storedAt(page) }, false);
     },
     open: (requestId, rows) => {
-      setPage(undefined);
+      update({ page: undefined });
       return read({ requestId, offset: 0, numRows: rows }, false);
     },
   };

@@ -9,7 +9,7 @@ const NAME = /"([^"\n]+)"|[A-Za-z_][\w.]*/g;
 const FIELDS = ['dimensionFieldSpecs', 'metricFieldSpecs', 'dateTimeFieldSpecs', 'complexFieldSpecs'] as const;
 
 /** The tables of `known` that a query text names, in order of appearance. */
-export function tablesIn(sql: string, known: ReadonlySet<string>): string[] {
+function tablesIn(sql: string, known: ReadonlySet<string>): string[] {
   const found = new Set<string>();
   for (const [text, quoted] of sql.matchAll(NAME)) {
     const name = quoted ?? text;

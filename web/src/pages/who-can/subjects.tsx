@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { Name } from '../../components/basics.tsx';
 import type { Subject } from '../../lib/types.ts';
 
 /** The further subjects of the question in the address, such as `group:analysts`, one in a line. */
@@ -38,7 +39,7 @@ export function Also(props: {
           aria-label={`Remove ${subject.subjectType} ${subject.subject}`}
           onClick={() => props.onChange(props.subjects.filter((other) => other !== subject))}
         >
-          {subject.subjectType} {subject.subject} ×
+          {subject.subjectType} <Name text={subject.subject} /> ×
         </button>
       ))}
     </div>

@@ -1,0 +1,107 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { call } from '../../lib/api.ts';
+import { setQuery, useLocation } from '../../lib/router.ts';
+import type { QueryStatus } from '../../lib/types.ts';
+import { useDraft } from '../../lib/use-draft.ts';
+
+export interface QueryText {
+  readonly sql: string;
+  /** Counts the texts that are set other than by typing. */
+  readonly revision: number;
+  /** The text was typed. */
+  readonly type: (sql: string) => void;
+  /** Replaces the text in the editor. */
+  readonly replace: (sql: string) => void;
+  /** Shows the text of a query of the user, as it was typed where this window knows that. */
+  readonly show: (query: Pick<QueryStatus, 'requestId' | 'sql'>) => void;
+  /** The text is that of a result. */
+  readonly isOf: (requestId: string, sql: string) => void;
+}
+
+/** The text in the editor, and the results of this window with the texts as they were typed. */
+interface TextDraft {
+  readonly sql: string;
+  readonly typed: readonly { readonly requestId: string; readonly sql: string }[];
+}
+
+const EMPTY: TextDraft = { sql: '', typed: [] };
+
+/** Maximum results and characters of texts that are kept. The gateway has the other texts, without comments. */
+const MAX_TYPED = 20;
+const MAX_CHARACTERS = 200_000;
+
+function bounded(typed: TextDraft['typed']): TextDraft['typed'] {
+  let characters = 0;
+  return typed.slice(0, MAX_TYPED).filter(({ sql }) => (characters += sql.length) <= MAX_CHARACTERS);
+}
+
+interface TypedTexts {
+  readonly sql: string;
+  readonly type: (sql: string) => void;
+  /** The text in the editor at the time of the call. */
+  readonly latest: () => string;
+  /** The text of a result as it was typed; undefined if this window does not know it. */
+  readonly typedFor: (requestId: string) => string | undefined;
+  readonly keep: (requestId: string, sql: string) => void;
+}
+
+function useTypedTexts(): TypedTexts {
+  const [draft = EMPTY, setDraft, read] = useDraft<TextDraft>('query');
+  const latest = (): TextDraft => read() ?? EMPTY;
+  const typedFor = (id: string): string | undefined => latest().typed.find(({ requestId }) => requestId === id)?.sql;
+  return {
+    sql: draft.sql,
+    type: (sql) => setDraft({ ...latest(), sql }),
+    latest: () => latest().sql,
+    typedFor,
+    keep: (requestId, sql) => {
+      if (typedFor(requestId) === undefined)
+        setDraft({ ...latest(), typed: bounded([{ requestId, sql }, ...latest().typed]) });
+    },
+  };
+}
+
+/**
+ * The text of the editor. It is not part of the address, which would be too long for some queries, and is kept in histories and logs: the address
+ * has the id of the result. `sql` in the address of a link is shown once.
+ */
+export function useQueryText(): QueryText {
+  const { query } = useLocation();
+  const linked = query.get('sql');
+  const result = query.get('result');
+  const { sql, type, latest, typedFor, keep } = useTypedTexts();
+  const [revision, setRevision] = useState(0);
+  /** The result whose text is in the editor, or was before the user typed. A reload keeps what was typed. */
+  const followed = useRef(sql === '' ? null : result);
+  const replace = (text: string): void => {
+    type(text);
+    setRevision((count) => count + 1);
+  };
+  const show: QueryText['show'] = (status) => {
+    const text = typedFor(status.requestId) ?? status.sql;
+    followed.current = status.requestId;
+    if (text !== undefined) replace(text);
+  };
+  useEffect(() => {
+    if (linked === null) return;
+    followed.current = result;
+    replace(linked);
+    setQuery({ sql: undefined }, true);
+  }, [linked]);
+  // Back, Forward, or the link of a result.
+  useEffect(() => {
+    if (result === null || result === followed.current) return;
+    const typed = typedFor(result);
+    if (typed !== undefined) show({ requestId: result, sql: typed });
+    else if (latest() === '') void statusOf(result).then((status) => status && latest() === '' && show(status));
+  }, [result]);
+  const isOf = (requestId: string, text: string): void => {
+    followed.current = requestId;
+    keep(requestId, text);
+  };
+  return { sql, revision, type, replace, show, isOf };
+}
+
+/** @returns undefined for a result that has expired or is that of somebody else: the error of its rows says so */
+const statusOf = (requestId: string): Promise<QueryStatus | undefined> =>
+  call<QueryStatus>(`/query/${encodeURIComponent(requestId)}`).catch(() => undefined);
