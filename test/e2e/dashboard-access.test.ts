@@ -35,6 +35,7 @@ async function confirm(label: string, name?: string): Promise<void> {
   const dialog = page.getByRole('dialog');
   if (name !== undefined) await dialog.getByRole('textbox').fill(name);
   await dialog.locator('button.danger').click();
+  await dialog.waitFor({ state: 'detached' });
 }
 
 /** Creates a service token with a role by REST. @returns its bearer token */

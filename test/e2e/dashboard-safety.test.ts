@@ -62,7 +62,9 @@ describe('what takes something away', () => {
     await show('/access?tab=roles&name=analysts');
     const list = page.getByRole('region', { name: 'Assigned to' });
     await button('Revoke (bea@example.com)', list).click();
-    await button('Revoke', page.getByRole('dialog', { name: 'Revoke?' })).click();
+    const dialog = page.getByRole('dialog', { name: 'Revoke?' });
+    await button('Revoke', dialog).click();
+    await dialog.waitFor({ state: 'detached' });
     await list.getByText('bea@example.com').waitFor({ state: 'detached' });
     expect(await subjects()).toHaveLength(1);
     const notice = page.getByRole('listitem').filter({ hasText: 'bea@example.com lost the role analysts.' });
