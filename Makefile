@@ -110,7 +110,7 @@ parts: ## build or download the real parts for the tests (first time: about half
 	@$(NODE) && exec node tools/dev/parts.ts
 
 ##@ Change
-.PHONY: lint format generate verify web screenshots lint-chart bench image release
+.PHONY: lint format generate verify web screenshots lint-chart bench package image release
 lint: deps ## rules, types and format
 	@$(NODE) && $(BIN)/oxlint --type-aware --deny-warnings && $(BIN)/tsc --noEmit && $(BIN)/tsc --noEmit -p web && $(BIN)/oxfmt --check
 
@@ -135,6 +135,9 @@ lint-chart: deps ## run helm lint, kubeconform and helm-unittest on all tested c
 
 bench: deps ## run the benchmarks, also of comparable programs (ONLY=decisions,…; FULL=1, QUICK=1, PROFILE=1, BENCH_CONTROLLER=URL)
 	@$(NODE) && ONLY=$(ONLY) FULL=$(FULL) QUICK=$(QUICK) PROFILE=$(PROFILE) BENCH_CONTROLLER=$(BENCH_CONTROLLER) exec node bench/main.ts
+
+package: deps web ## write the npm package, which contains its dependencies, to build
+	@$(NODE) && node tools/package/build.ts build/package && npm pack --silent --pack-destination build ./build/package
 
 IMAGE ?= ghcr.io/olap-warden/olap-warden:$(shell sed -n 's/.*"version": "\(.*\)".*/\1/p' package.json)
 ARCHITECTURES ?= amd64,arm64

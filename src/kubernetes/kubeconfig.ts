@@ -1,4 +1,4 @@
-import type { KubeConfig } from '@kubernetes/client-node';
+import { KubeConfig } from '@kubernetes/client-node';
 import { errorMessage } from '../platform/plain-error.ts';
 import { checkTlsMaterial } from './tls-material.ts';
 import { kubeconfigFiles, useTokenFiles } from './token-files.ts';
@@ -14,11 +14,12 @@ export class KubeconfigError extends Error {
 }
 
 /**
- * Loads the kubeconfig into an empty KubeConfig, and checks what it contains itself. Files that it names are read later, and again after a change.
+ * Loads the kubeconfig, and checks what it contains itself. Files that it names are read later, and again after a change.
  * @param path undefined for `KUBECONFIG`, `~/.kube/config` or the service account of the pod
  * @throws {KubeconfigError}
  */
-export function loadKubeconfig(config: KubeConfig, path: string | undefined, env: KubeconfigEnvironment): void {
+export function loadKubeconfig(path: string | undefined, env: KubeconfigEnvironment): KubeConfig {
+  const config = new KubeConfig();
   const files = kubeconfigFiles(path, env);
   const where = files.length === 0 ? 'kubeconfig' : `kubeconfig ${files.map((file) => `\`${file}\``).join(', ')}`;
   try {
@@ -30,6 +31,7 @@ export function loadKubeconfig(config: KubeConfig, path: string | undefined, env
   }
   const problem = problemOf(config);
   if (problem !== undefined) throw new KubeconfigError(`${where}: ${problem}`);
+  return config;
 }
 
 /** The messages of YAML parsers contain lines of the file, and those of a TypeError say nothing to a user. */

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,9 +11,16 @@ import { execute as run } from '../support/execute.ts';
 const root = resolve(import.meta.dirname, '../..');
 /** The files of the package, besides those in these folders. */
 const FOLDERS = /^package\/(dist|docs\/checks|web\/dist)\//;
-const FILES = ['LICENSE', 'README.md', 'bin/olap-warden.js', 'package.json'].map((file) => `package/${file}`);
+const FILES = [
+  'LICENSE',
+  'README.md',
+  'THIRD-PARTY-NOTICES.txt',
+  'bin/olap-warden.js',
+  'package.json',
+  'sbom.cdx.json',
+].map((file) => `package/${file}`);
 
-/** `npm pack`, installed from the registry in an empty folder, as a user does it. */
+/** The package of `make package`, installed in an empty folder, as a user does it. */
 describe('the npm package', () => {
   let folder: string;
   let pinot: PinotClient;
@@ -21,10 +28,14 @@ describe('the npm package', () => {
   beforeAll(async () => {
     pinot = await sharedPinot();
     folder = await mkdtemp(join(tmpdir(), 'olap-warden-package-'));
-    await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root, timeout: TEST_LIMIT_MS });
+    const program = join(folder, 'program');
+    await run(process.execPath, ['tools/package/build.ts', program], { cwd: root, timeout: TEST_LIMIT_MS });
+    await run('npm', ['pack', '--silent', program], { cwd: folder, timeout: TEST_LIMIT_MS });
+    await rm(program, { recursive: true });
     await run('mv', [await tarball(), 'package.tgz'], { cwd: folder });
     await writeFile(join(folder, 'package.json'), '{}');
-    const install = ['install', '--no-audit', '--no-fund', '--silent', './package.tgz'];
+    // It contains its dependencies: nothing is downloaded.
+    const install = ['install', '--offline', '--no-audit', '--no-fund', '--silent', './package.tgz'];
     await run('npm', install, { cwd: folder, timeout: TEST_LIMIT_MS });
   }, TEST_LIMIT_MS);
   afterAll(async () => {
@@ -47,6 +58,8 @@ describe('the npm package', () => {
     const files = stdout.trim().split('\n');
     expect(files.filter((file) => !FOLDERS.test(file)).sort()).toEqual(FILES);
     expect(files.filter((file) => /\.tsx?$/.test(file))).toEqual([]);
+    const installed = await readdir(join(folder, 'node_modules'));
+    expect(installed.filter((name) => !name.startsWith('.'))).toEqual(['olap-warden']);
   });
 
   it('runs the health checks of a Pinot cluster', async () => {

@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { KubeConfig } from '@kubernetes/client-node';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readCertificate } from '../../src/app/parts/certificate.ts';
@@ -10,7 +9,7 @@ import { parseConfig } from '../../src/config/file.ts';
 import { SettingsError } from '../../src/config/keys.ts';
 import type { Settings } from '../../src/config/schema.ts';
 import { run as runCommandLine } from '../../src/commands/run.ts';
-import { CredentialSource } from '../../src/kubernetes/credentials.ts';
+import { CredentialSource, type KubernetesConfig } from '../../src/kubernetes/credentials.ts';
 import { KubeconfigError, loadKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { check, checkAsync, mutated, pieces } from './support/fuzz.ts';
@@ -103,9 +102,9 @@ describe('a file with any content', () => {
       content,
       async (bytes) => {
         writeFileSync(file, bytes);
-        const config = new KubeConfig();
+        let config: KubernetesConfig;
         try {
-          loadKubeconfig(config, file, {});
+          config = loadKubeconfig(file, {});
         } catch (error) {
           if (!(error instanceof KubeconfigError)) throw error;
           expectPlain(error.message);
@@ -171,7 +170,7 @@ describe('what parsers say about a file', () => {
   ])('is not repeated: %s', (_name, yaml) => {
     const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
     const messages: string[] = [];
-    for (const read of [() => parseConfig(yaml, 'a.yaml'), () => loadKubeconfig(new KubeConfig(), written(yaml), {})]) {
+    for (const read of [() => parseConfig(yaml, 'a.yaml'), () => loadKubeconfig(written(yaml), {})]) {
       try {
         read();
       } catch (error) {

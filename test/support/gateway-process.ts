@@ -22,6 +22,8 @@ export interface GatewayProcessOptions {
   readonly descriptors?: number;
   /** Additional environment variables. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Node and the entry point of the program; by default those of the tests and of the sources. */
+  readonly command?: readonly string[];
   /** Another gateway whose tokens this one accepts, too. */
   readonly tokensOf?: GatewayProcess;
 }
@@ -64,7 +66,8 @@ export class GatewayProcess {
     const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
     const temporary = `--set=olap.broker.pagination.temp.dir=${join(dataDir, 'temp')}`;
     const sets = (options.properties ?? []).map((property) => `--set=${property}`);
-    const command = [process.execPath, 'bin/olap-warden.js', 'standalone', ...args, temporary, ...sets];
+    const start = options.command ?? [process.execPath, 'bin/olap-warden.js'];
+    const command = [...start, 'standalone', ...args, temporary, ...sets];
     const limit = `ulimit -n ${options.descriptors ?? 'unlimited'} && exec "$@"`;
     const [file = '', ...rest] =
       options.descriptors === undefined ? command : ['/bin/sh', '-c', limit, 'sh', ...command];

@@ -34,6 +34,8 @@ export async function startProduct(
     readonly server?: string;
     /** Besides PATH. */
     readonly env?: Readonly<Record<string, string>>;
+    /** Node and the entry point of the program; by default those of the tests and of the sources. */
+    readonly command?: readonly string[];
     /** For a process whose clock is outside the validity of the certificates. */
     readonly anyCertificate?: boolean;
   },
@@ -55,7 +57,8 @@ export async function startProduct(
     ...Object.entries(all).map(([name, value]) => `--${name}=${value}`),
     ...properties.map((property) => `--set=${property}`),
   ];
-  const program = new Program(process.execPath, ['bin/olap-warden.js', command, ...args], {
+  const [node = '', ...entry] = options.command ?? [process.execPath, 'bin/olap-warden.js'];
+  const program = new Program(node, [...entry, command, ...args], {
     cwd: ROOT,
     env: { PATH: process.env['PATH'], ...options.env },
   });

@@ -1,9 +1,11 @@
-// Known vulnerabilities of the shipped packages (`npm audit`), and their list as build/sbom.cdx.json (CycloneDX). A registry without advisories, such as a mirror, says
+// Known vulnerabilities of the dependencies (`npm audit`), and the list of those that are shipped as build/sbom.cdx.json (CycloneDX). A registry without advisories, such as a mirror, says
 // nothing about the packages: the report says so, and REQUIRE_AUDIT=1 makes it a failure.
 import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { bundle } from '../package/bundle.ts';
+import { billOfMaterials } from '../package/shipped.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const TIMEOUT_MS = 120_000;
@@ -56,12 +58,10 @@ function parsed(output: string): AuditReport {
 }
 
 async function writeSbom(): Promise<void> {
-  const sbom = await npm('sbom', '--omit=dev', '--sbom-format=cyclonedx');
-  const { components = [] } = JSON.parse(sbom || '{}') as { components?: unknown[] };
-  if (components.length === 0) throw new Error('`npm sbom` listed no packages');
+  const { packages } = await bundle(join(root, 'build'));
   await mkdir(join(root, 'build'), { recursive: true });
-  await writeFile(join(root, 'build/sbom.cdx.json'), sbom);
-  process.stdout.write(`build/sbom.cdx.json: ${components.length} packages\n`);
+  await writeFile(join(root, 'build/sbom.cdx.json'), billOfMaterials(packages));
+  process.stdout.write(`build/sbom.cdx.json: ${packages.length} packages\n`);
 }
 
 if (import.meta.main) {

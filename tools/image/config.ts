@@ -3,7 +3,7 @@ import { NODE_IN_IMAGE, USER } from './root-file-system.ts';
 
 /** How the image starts: the same as in the Containerfile, whose base has the PATH. */
 export const IMAGE_CONFIG = {
-  Entrypoint: [NODE_IN_IMAGE, '/app/src/main.ts'],
+  Entrypoint: [NODE_IN_IMAGE, '/app/dist/main.js'],
   Cmd: ['gateway'],
   User: `${USER}:${USER}`,
   WorkingDir: '/app',

@@ -1,8 +1,10 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { buildPackage } from '../package/build.ts';
+import { stripped } from './stripped-program.ts';
 
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, '../..');
@@ -32,26 +34,22 @@ async function put(source: string, destination: string): Promise<void> {
   await cp(source, destination, { recursive: true, dereference: true });
 }
 
-/** Installs the production packages of the lock file. They have no native code, so they are the same for each architecture. */
-async function installPackages(folder: string): Promise<void> {
-  for (const name of ['package.json', 'package-lock.json']) await cp(join(root, name), join(folder, name));
-  await run('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'], {
-    cwd: folder,
-    maxBuffer: MAX_OUTPUT_BYTES,
-  });
-  await rm(join(folder, 'package-lock.json'));
-  await rm(join(folder, 'node_modules/.package-lock.json'), { force: true });
-}
-
 /** Shared libraries of an ELF binary, as `ldd` resolves them on this machine, with the loader. */
 async function librariesOf(binary: string): Promise<string[]> {
   const { stdout } = await run('ldd', [binary]);
   return [...stdout.matchAll(/(?:=> )?(\/\S+) \(0x/g)].map((match) => match[1] ?? '');
 }
 
+/** Without the symbols for debuggers: a seventh of its size. */
+async function putNode(program: string, folder: string): Promise<void> {
+  const file = join(folder, NODE_IN_IMAGE);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, stripped(await readFile(program)), { mode: 0o755 });
+}
+
 /** This machine's Node with its shared libraries. */
 async function putOwnNode(folder: string): Promise<void> {
-  await put(await realpath(process.execPath), join(folder, NODE_IN_IMAGE));
+  await putNode(process.execPath, folder);
   for (const library of await librariesOf(process.execPath)) await put(await realpath(library), join(folder, library));
 }
 
@@ -69,7 +67,7 @@ async function putForeignNode(folder: string, { node, oci, loader, triplet }: Ar
     const script = join(root, 'tools/node-package.mjs');
     const args = [script, `node-linux-${node}`, process.versions.node, join(work, 'node')];
     await run(process.execPath, args, { timeout: DOWNLOAD_LIMIT_MS });
-    await put(join(work, 'node/bin/node'), join(folder, NODE_IN_IMAGE));
+    await putNode(join(work, 'node/bin/node'), folder);
     const state = join(work, 'apt');
     for (const part of ['lists/partial', 'cache/archives/partial']) await mkdir(join(state, part), { recursive: true });
     await writeFile(join(state, 'status'), '');
@@ -109,22 +107,15 @@ async function firstOf(folders: readonly string[], name: string): Promise<string
 }
 
 /**
- * Writes the root file system of the Containerfile: Node with its shared libraries, the program, its production packages and the built dashboard.
+ * Writes the root file system of the Containerfile: Node with its shared libraries, and the program as in the npm package.
  * @throws {Error} if the dashboard is not built, or a download failed
  */
 export async function makeRootFileSystem(folder: string, architecture: Architecture): Promise<void> {
-  const app = join(folder, 'app');
   for (const name of ['app', 'tmp', 'etc', 'proc', 'sys', 'dev']) await mkdir(join(folder, name), { recursive: true });
   await writeFile(join(folder, 'etc/passwd'), `root:x:0:0::/:\nnonroot:x:${USER}:${USER}::/:\n`);
   await writeFile(join(folder, 'etc/group'), `root:x:0:\nnonroot:x:${USER}:\n`);
   await (architecture.node === process.arch ? putOwnNode(folder) : putForeignNode(folder, architecture));
-  await installPackages(app);
-  await put(join(root, 'src'), join(app, 'src'));
-  if ((await stat(join(root, 'web/dist/index.html')).catch(() => undefined)) === undefined) {
-    throw new Error('web/dist is not built: run `make web` first');
-  }
-  await put(join(root, 'web/dist'), join(app, 'web/dist'));
-  await put(join(root, 'docs/checks'), join(app, 'docs/checks'));
+  await buildPackage(join(folder, 'app'));
   // Its user is another one, whatever the umask of this machine is.
   await run('chmod', ['-R', 'u=rwX,go=rX', folder]);
   await run('chmod', ['1777', join(folder, 'tmp')]);

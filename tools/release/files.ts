@@ -47,7 +47,9 @@ export function writeFiles(folder: string, version: string, notes: string, archi
   const definitions = readdirSync(path('crds')).filter((name) => name.endsWith('s.yaml'));
   writeFileSync(join(folder, 'crds.yaml'), definitions.map((name) => read(`crds/${name}`)).join('---\n'));
   say('the npm package');
-  run('npm', 'pack', '--silent', '--pack-destination', folder);
+  const program = path('build/package');
+  run(process.execPath, 'tools/package/build.ts', program);
+  run('npm', 'pack', '--silent', '--pack-destination', folder, program);
   say('the charts');
   const helm = join(run('tools/install.sh', 'helm'), 'helm');
   for (const chart of CHARTS) {
@@ -55,7 +57,7 @@ export function writeFiles(folder: string, version: string, notes: string, archi
     chartArchive(folder, chart, version);
   }
   say('the list of components (CycloneDX)');
-  writeFileSync(join(folder, 'sbom.cdx.json'), run('npm', 'sbom', '--omit=dev', '--sbom-format=cyclonedx'));
+  cpSync(join(program, 'sbom.cdx.json'), join(folder, 'sbom.cdx.json'));
   say(`the image (${architectures})`);
   const archive = join(folder, `olap-warden-${version}-image.tar`);
   say(run(process.execPath, 'tools/image/oci-archive.ts', archive, `${IMAGE}:${version}`, architectures));

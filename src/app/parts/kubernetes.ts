@@ -4,7 +4,6 @@ import type { KubernetesConfig } from '../../kubernetes/credentials.ts';
 import { SettingsError } from '../../config/keys.ts';
 import { inClusterConfig, isInCluster } from '../../kubernetes/in-cluster.ts';
 import { KubernetesStore } from '../../kubernetes/kubernetes-store.ts';
-import { loadKubeconfig } from '../../kubernetes/kubeconfig.ts';
 import { KubernetesTransport } from '../../kubernetes/transport.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { LOG_LIMITS, RateLimiter } from '../../platform/rate-limiter.ts';
@@ -32,12 +31,9 @@ function usable<T>(open: () => T): T {
 /** A function that reads the configuration, at start and after the server rejected its credentials. */
 export async function kubernetesConfiguration(kubeconfig: string | undefined): Promise<() => KubernetesConfig> {
   if (kubeconfig === undefined && isInCluster(process.env)) return () => inClusterConfig(process.env);
-  const { KubeConfig } = await import('@kubernetes/client-node');
-  return () => {
-    const config = new KubeConfig();
-    loadKubeconfig(config, kubeconfig, process.env);
-    return config;
-  };
+  // The client library is loaded only where a kubeconfig is used.
+  const { loadKubeconfig } = await import('../../kubernetes/kubeconfig.ts');
+  return () => loadKubeconfig(kubeconfig, process.env);
 }
 
 /** Opens the store of the namespace's resources. `boot.closers` closes it. */

@@ -28,6 +28,7 @@ import type { QueueMetrics } from '../../platform/fair-queue.ts';
 import { systemClock } from '../../platform/clock.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import type { SharedDocument } from '../../store/shared-document.ts';
+import { PROGRAM_FOLDER } from './program-folder.ts';
 import { VERSION } from './version.ts';
 import { openAuditLog } from './audit.ts';
 import { openDirectory } from './access-usage.ts';
@@ -81,7 +82,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<F
     (app) =>
       rbacManager(app, { manager: new RbacManager({ store, directory, clock: systemClock, tables: engine, usage }) }),
     (app) => clusterHealthRoutes(app, { store, engine, clock: systemClock }),
-    (app) => runbooks(app, { folder: join(import.meta.dirname, '../../../docs/checks') }),
+    (app) => runbooks(app, { folder: join(PROGRAM_FOLDER, 'docs/checks') }),
     queries.register,
     (app) => gatewayInfo(app, gatewayInfoOptions(boot, parts, queries)),
     ...(await uiRoutes(boot)),
@@ -190,7 +191,7 @@ function gatewayInfoOptions(
 
 /** Routes of the dashboard, if it was built. */
 async function uiRoutes({ settings, log }: Boot): Promise<RegisterRoutes[]> {
-  const folder = settings['ui-folder'] ?? join(import.meta.dirname, '../../../web/dist');
+  const folder = settings['ui-folder'] ?? join(PROGRAM_FOLDER, 'web/dist');
   try {
     await access(join(folder, 'index.html'));
   } catch {
