@@ -59,7 +59,7 @@ it('installs packages without scripts everywhere', () => {
     // Its options may be in a variable shortly before.
     return found.map(({ index }) => ({ path, text: code.slice(Math.max(0, index - 400), index + 200) }));
   });
-  expect(commands.length).toBeGreaterThan(2);
+  expect(commands.length).toBeGreaterThan(1);
   expect(commands.filter(({ text }) => !text.includes('--ignore-scripts'))).toEqual([]);
 });
 
