@@ -58,7 +58,7 @@ export async function bundle(outdir: string): Promise<Bundle> {
 function packagesOf({ outputs }: Metafile): string[] {
   const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
   const paths = inputs.flatMap(([path, { bytesInOutput }]) => {
-    const [folder] = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [];
+    const [folder] = /node_modules\/(?:.*node_modules\/)?(?:@[^/]+\/)?[^/]+/.exec(path) ?? [];
     return folder === undefined || bytesInOutput === 0 ? [] : [folder];
   });
   return [...new Set(paths)].sort();
