@@ -22,6 +22,8 @@ export interface Stage {
   /** The folders of their service accounts. */
   readonly accounts: Readonly<Record<Kind, string>>;
   readonly programs: Program[];
+  /** Node and the program of an image; by default those of the sources, with a collection of garbage on SIGUSR2. */
+  readonly command?: readonly string[];
 }
 
 interface Kubeconfig {
@@ -51,7 +53,7 @@ ln -s "$1" /run/secrets/kubernetes.io/serviceaccount && shift && exec "$@"`;
 /** Collects garbage on SIGUSR2, so that the heap contains only live objects. */
 const COLLECTOR = "data:text/javascript,process.on('SIGUSR2', () => globalThis.gc())";
 
-export async function startProgram({ plane, accounts, programs }: Stage, kind: Kind): Promise<RunningGateway> {
+export async function startProgram({ plane, accounts, programs, command }: Stage, kind: Kind): Promise<RunningGateway> {
   const [port, metricsPort] = (await freePorts(2)) as [number, number];
   const common = {
     host: '127.0.0.1',
@@ -62,17 +64,23 @@ export async function startProgram({ plane, accounts, programs }: Stage, kind: K
   // Polling every two milliseconds is part of the measurement, not of the measured work.
   const flags = kind === 'gateway' ? { ...common, port, 'max-requests-per-second': 0 } : common;
   const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
-  const node = [process.execPath, '--expose-gc', '--import', COLLECTOR, 'bin/olap-warden.js', kind, ...args];
+  const node = command ?? [process.execPath, '--expose-gc', '--import', COLLECTOR, 'bin/olap-warden.js'];
   const { hostname, port: apiPort } = new URL(plane.url);
-  const program = new Program('unshare', ['--mount', 'sh', '-c', IN_A_POD, 'pod', accounts[kind], ...node], {
-    cwd: ROOT,
-    env: {
-      PATH: process.env['PATH'],
-      NODE_OPTIONS: NODE_OPTIONS.join(' '),
-      KUBERNETES_SERVICE_HOST: hostname,
-      KUBERNETES_SERVICE_PORT: apiPort,
+  const program = new Program(
+    'unshare',
+    ['--mount', 'sh', '-c', IN_A_POD, 'pod', accounts[kind], ...node, kind, ...args],
+    {
+      cwd: ROOT,
+      env: {
+        PATH: process.env['PATH'],
+        NODE_OPTIONS: NODE_OPTIONS.join(' '),
+        KUBERNETES_SERVICE_HOST: hostname,
+        KUBERNETES_SERVICE_PORT: apiPort,
+        // Containers have none, other than the programs of tests.
+        ...(command !== undefined && { NODE_DISABLE_COMPILE_CACHE: '1' }),
+      },
     },
-  });
+  );
   programs.push(program);
   const gateway = { url: `http://127.0.0.1:${port}`, metricsUrl: `http://127.0.0.1:${metricsPort}`, program };
   const isReady = async () => (await statusOf(`${gateway.metricsUrl}/readyz`)) === 200;
