@@ -153,7 +153,7 @@ describe('hidden characters', () => {
     const other = await visit(browser, gateway.url);
     await other.page.getByLabel('Token').fill('svc-0000\u200B-secret');
     await other.page.getByRole('button', { name: 'Sign in', exact: true }).click();
-    await other.page.getByRole('alert').getByText('The field has ⟨U+200B⟩').waitFor();
+    await other.page.getByRole('alert').getByText('⟨U+200B⟩').waitFor();
     await other.page.context().close();
   });
 });

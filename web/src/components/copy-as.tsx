@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { curlOf, yamlOf, type Manifest, type RestCall } from '../lib/copy.ts';
+import { visible } from '../lib/visible.ts';
 import { CopyButton } from './basics.tsx';
 
 /** Buttons that copy what is shown for use outside the dashboard. */
@@ -13,7 +14,7 @@ export function CopyAs(props: {
 }): JSX.Element {
   const { manifest, row } = props;
   const label = (text: string): { label: string; name?: string } =>
-    row === undefined ? { label: `Copy as ${text}` } : { label: text, name: `Copy as ${text}: ${row}` };
+    row === undefined ? { label: `Copy as ${text}` } : { label: text, name: `Copy as ${text}: ${visible(row)}` };
   return (
     <>
       <CopyButton {...label('curl')} text={() => curlOf(props.call, location.origin)} />

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { visible } from '../lib/visible.ts';
 import { BusyButton, Form, Prose } from './basics.tsx';
 import { Dialog } from './dialog.tsx';
 import { TextField } from './fields.tsx';
@@ -85,7 +86,7 @@ export function DangerButton(props: DangerButtonProps): JSX.Element {
         type="button"
         class={`danger${props.small ? ' small' : ''}`}
         disabled={props.disabled === true}
-        aria-label={about === undefined ? undefined : `${label} (${about})`}
+        aria-label={about === undefined ? undefined : `${label} (${visible(about)})`}
         onClick={() => setAsked(true)}
       >
         {label}

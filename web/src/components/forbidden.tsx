@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useSession } from '../lib/session.ts';
-import { visible } from '../lib/visible.ts';
+import type { Session } from '../lib/types.ts';
+import { CopyButton, Prose } from './basics.tsx';
 
 /** Predefined roles that allow an action on the cluster, as an example for the request for access. */
 const ROLES: Readonly<Record<string, string>> = {
@@ -9,32 +10,32 @@ const ROLES: Readonly<Record<string, string>> = {
   SimulateAccess: 'rbac-admin',
 };
 
-/** Names whom to ask for access, and the missing action. */
-function AskForAccess(props: { action: string }): JSX.Element {
-  const { me, contact, environment, cluster } = useSession();
-  const role = ROLES[props.action];
+/** Whom to ask for access, and for what, in a text with code in backticks. */
+function requestFor(action: string, { me, contact, environment, cluster }: Session): string {
+  const role = ROLES[action];
+  const example = role === undefined ? '' : `, such as \`${role}\``;
   const roles = me.roles.map(({ name }) => name).join(', ');
   return (
-    <p>
-      Ask {contact ?? 'an administrator of olap-warden'} for a role that allows <code>{props.action}</code> on the
-      cluster <code>{cluster}</code> in <code>{environment}</code>
-      {role !== undefined && (
-        <>
-          , such as <code>{role}</code>
-        </>
-      )}
-      . You are signed in as <code>{visible(me.srn)}</code> with{' '}
-      {roles === '' ? 'no roles' : `the roles ${visible(roles)}`}.
-    </p>
+    `Ask ${contact ?? 'an administrator of olap-warden'} for a role that allows \`${action}\` on the cluster \`${cluster}\` ` +
+    `in \`${environment}\`${example}. You are signed in as \`${me.srn}\` with ${roles === '' ? 'no roles' : `the roles ${roles}`}.`
   );
+}
+
+/** What the person who is asked gets to read. */
+function messageFor(action: string, { me, environment, cluster }: Session): string {
+  return `Please give me (${me.srn}) a role that allows ${action} on the cluster ${cluster} in ${environment}.`;
 }
 
 /** Instead of a page that the caller may not use. The data of the page is not requested, because the gateway would refuse it. */
 export function Forbidden(props: { label: string; action: string }): JSX.Element {
+  const session = useSession();
   return (
     <section class="card" aria-labelledby="forbidden">
       <h1 id="forbidden">Your roles do not include the page {props.label}</h1>
-      <AskForAccess action={props.action} />
+      <p>
+        <Prose text={requestFor(props.action, session)} />
+      </p>
+      <CopyButton label="Copy the request" text={() => messageFor(props.action, session)} />
     </section>
   );
 }

@@ -23,7 +23,7 @@ function PickedTables(props: {
           type="button"
           class="chip small"
           key={name}
-          aria-label={`Remove ${name}`}
+          aria-label={`Remove ${visible(name)}`}
           aria-pressed="true"
           onClick={() => props.onRemove(name)}
         >
@@ -48,7 +48,7 @@ function FoundTables(props: { found: readonly string[]; onAdd: (name: string) =>
           type="button"
           class="chip small"
           key={name}
-          aria-label={`Add ${name}`}
+          aria-label={`Add ${visible(name)}`}
           onClick={() => props.onAdd(name)}
         >
           + <Name text={name} />

@@ -9,17 +9,20 @@ import { RolesTab } from './access/roles.tsx';
 import { TokensTab } from './access/tokens.tsx';
 
 const TABS = [
+  { id: 'grant', label: 'Grant', body: GrantTab },
   { id: 'roles', label: 'Roles', body: RolesTab },
   { id: 'policies', label: 'Policies', body: PoliciesTab },
   { id: 'assignments', label: 'Assignments', body: AssignmentsTab },
   { id: 'tokens', label: 'Service tokens', body: TokensTab },
   { id: 'review', label: 'Review', body: ReviewTab },
-  { id: 'grant', label: 'Grant', body: GrantTab },
 ] as const;
+
+/** The tab that is shown first: it lists what there is. */
+const ROLES = TABS[1];
 
 export function AccessPage(): JSX.Element {
   const { query } = useLocation();
-  const tab = TABS.find(({ id }) => id === query.get('tab')) ?? TABS[0];
+  const tab = TABS.find(({ id }) => id === query.get('tab')) ?? ROLES;
   const Body = tab.body;
   return (
     <>

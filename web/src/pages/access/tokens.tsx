@@ -14,6 +14,7 @@ import { expiryOf, nameOf } from '../../lib/format.ts';
 import { offerUndo } from '../../lib/notices.ts';
 import { setQuery } from '../../lib/router.ts';
 import type { NewServiceToken, Role, ServiceToken } from '../../lib/types.ts';
+import { visible } from '../../lib/visible.ts';
 import { useChange } from '../../lib/use-change.ts';
 import { useData } from '../../lib/use-data.ts';
 import { ManagedNote, MasterDetail } from './master-detail.tsx';
@@ -142,7 +143,7 @@ function TokenRoles(props: { token: ServiceToken; onChanged: () => void }): JSX.
         disabled={token.accessKey === undefined}
         options={(all.value ?? [])
           .filter((role) => !token.roles.some((held) => held.srn === role.srn))
-          .map(({ srn, name }) => ({ value: srn, label: name }))}
+          .map(({ srn, name }) => ({ value: srn, label: visible(name) }))}
         onPick={assign}
       />
       <UntilField value={until} onChange={setUntil} />

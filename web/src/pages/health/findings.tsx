@@ -14,6 +14,9 @@ const ROW_HEIGHT = 64;
 const NARROW_ROW_HEIGHT = 164;
 const MAX_HEIGHT = 6 * ROW_HEIGHT;
 
+/** Maximum findings that are shown in full. */
+const MAX_PLAIN = 60;
+
 /** The entity, as a link to all findings of its table or instance. */
 function Entity(props: { finding: Finding }): JSX.Element {
   const { entityType, entity } = props.finding;
@@ -111,32 +114,58 @@ function FindingRow(props: {
   );
 }
 
-/** @param props.onMute absent for users who may not mute findings */
-export function Findings(props: {
+interface FindingListProps {
   check: CheckEntry;
+  /** Absent for users who may not mute findings. */
   onMute: ((proposal: MuteProposal) => void) | undefined;
-}): JSX.Element | null {
+}
+
+/** Findings in full, however long their messages are. */
+function PlainFindings(props: FindingListProps): JSX.Element {
   const { check, onMute } = props;
-  const { findings, findingCount } = check;
+  return (
+    <div class="virtual findings-plain" role="region" tabIndex={0} aria-label={`Findings of ${check.title}`}>
+      <div role="list">
+        {check.findings.map((finding, index) => (
+          <div class="finding" role="listitem" key={index}>
+            <FindingRow finding={finding} check={check} onMute={onMute} />
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** Many findings: each has the same height, and its tooltip has the rest of a long message. */
+function ManyFindings(props: FindingListProps): JSX.Element {
+  const { check, onMute } = props;
+  const { findings } = check;
   const rowHeight = useNarrow() ? NARROW_ROW_HEIGHT : ROW_HEIGHT;
+  return (
+    <VirtualList
+      count={findings.length}
+      rowHeight={rowHeight}
+      maxHeight={MAX_HEIGHT}
+      label={`Findings of ${check.title}`}
+      render={(index) => {
+        const finding = findings[index];
+        if (!finding) return null;
+        return (
+          <div class="finding" role="listitem" key={index} style={{ height: `${rowHeight}px` }}>
+            <FindingRow finding={finding} check={check} onMute={onMute} />
+          </div>
+        );
+      }}
+    />
+  );
+}
+
+export function Findings(props: FindingListProps): JSX.Element | null {
+  const { findings, findingCount } = props.check;
   if (findings.length === 0) return null;
   return (
     <>
-      <VirtualList
-        count={findings.length}
-        rowHeight={rowHeight}
-        maxHeight={MAX_HEIGHT}
-        label={`Findings of ${check.title}`}
-        render={(index) => {
-          const finding = findings[index];
-          if (!finding) return null;
-          return (
-            <div class="finding" role="listitem" key={index} style={{ height: `${rowHeight}px` }}>
-              <FindingRow finding={finding} check={check} onMute={onMute} />
-            </div>
-          );
-        }}
-      />
+      {findings.length <= MAX_PLAIN ? <PlainFindings {...props} /> : <ManyFindings {...props} />}
       {findingCount > findings.length && (
         <p class="muted">
           Showing {whole(findings.length)} of {whole(findingCount)} findings.

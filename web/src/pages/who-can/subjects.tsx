@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { Name } from '../../components/basics.tsx';
+import { visible } from '../../lib/visible.ts';
 import type { Subject } from '../../lib/types.ts';
 
 /** The further subjects of the question in the address, such as `group:analysts`, one in a line. */
@@ -36,7 +37,7 @@ export function Also(props: {
           type="button"
           class="chip small"
           key={textOf([subject])}
-          aria-label={`Remove ${subject.subjectType} ${subject.subject}`}
+          aria-label={`Remove ${subject.subjectType} ${visible(subject.subject)}`}
           onClick={() => props.onChange(props.subjects.filter((other) => other !== subject))}
         >
           {subject.subjectType} <Name text={subject.subject} /> ×
