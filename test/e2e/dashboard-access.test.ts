@@ -307,7 +307,8 @@ describe('Back', () => {
     await page.goto(`${gateway.url}/ui/who-can`);
     await page.getByLabel('Subject', { exact: true }).fill('ada@example.com');
     await page.getByLabel('Action', { exact: true }).fill('GetHealth');
-    await page.getByLabel('Resource', { exact: true }).fill('srn2:cluster#*');
+    const { cluster } = (await (await gateway.call('GET', '/ui/session')).json()) as { cluster: string };
+    await page.getByLabel('Resource', { exact: true }).fill(`srn2:cluster#${cluster}`);
     await button('Check').click();
     await page.locator('.decision').waitFor();
     await page.getByLabel('Action', { exact: true }).fill('DeleteTable');

@@ -220,7 +220,7 @@ describe('who can', () => {
     });
     await page.getByLabel('Subject', { exact: true }).fill('bob@example.com');
     await page.getByLabel('Action', { exact: true }).fill('GetHealth');
-    await page.getByLabel('Resource', { exact: true }).fill('srn2:cluster#*');
+    await page.getByLabel('Resource', { exact: true }).fill('srn2:cluster#pinot-eu1');
     await page.getByRole('button', { name: 'Check' }).click();
     await page.locator('.decision').getByText('DENY').waitFor();
     await page.getByRole('button', { name: 'And another subject' }).click();

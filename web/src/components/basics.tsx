@@ -92,13 +92,15 @@ export function ErrorNote(props: { message: string | undefined; retry?: () => vo
 export function Warnings(props: { warnings: readonly string[] | undefined }): JSX.Element | null {
   if (props.warnings === undefined || props.warnings.length === 0) return null;
   return (
-    <ul class="note note-warn warnings" role="status" aria-label="Warnings">
-      {props.warnings.map((warning) => (
-        <li key={warning}>
-          <Prose text={warning} />
-        </li>
-      ))}
-    </ul>
+    <div role="status">
+      <ul class="note note-warn warnings" aria-label="Warnings">
+        {props.warnings.map((warning) => (
+          <li key={warning}>
+            <Prose text={warning} />
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
 

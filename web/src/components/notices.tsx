@@ -47,10 +47,12 @@ function OneNotice(props: { notice: Notice }): JSX.Element {
 /** Warnings of the last changes, and the ways to take changes back. */
 export function Notices(): JSX.Element {
   return (
-    <ul class="notices" role="status" aria-label="Notices">
-      {useNotices().map((notice) => (
-        <OneNotice key={notice.id} notice={notice} />
-      ))}
-    </ul>
+    <div role="status">
+      <ul class="notices" aria-label="Notices">
+        {useNotices().map((notice) => (
+          <OneNotice key={notice.id} notice={notice} />
+        ))}
+      </ul>
+    </div>
   );
 }

@@ -10,6 +10,7 @@ import { prettyJson } from '../lib/format.ts';
 import type { RestCall } from '../lib/copy.ts';
 import { setQuery, useHistoryMoves, useLocation } from '../lib/router.ts';
 import type { Policy, SimulatedDecision, Subject, WhoCan, TableNames } from '../lib/types.ts';
+import { useSession } from '../lib/session.ts';
 import { useChange } from '../lib/use-change.ts';
 import { visible } from '../lib/visible.ts';
 import { useDraft } from '../lib/use-draft.ts';
@@ -91,15 +92,11 @@ function ActionField(props: TextInput & { readonly hint: string }): JSX.Element 
 }
 
 function ResourceField({ tables, ...input }: TextInput & { readonly tables: readonly string[] }): JSX.Element {
-  const choices = optionsOf([...RESOURCES, ...tables.map((name) => TABLE + name)]);
-  return (
-    <TextField
-      {...input}
-      hint="Such as srn2:table#events, srn2:role#analysts or srn2:cluster#*"
-      required
-      choices={choices}
-    />
-  );
+  const { cluster } = useSession();
+  // A question is about one resource, without `*`.
+  const single = RESOURCES.filter((resource) => !resource.includes('*'));
+  const choices = optionsOf([`srn2:cluster#${cluster}`, ...single, ...tables.map((name) => TABLE + name)]);
+  return <TextField {...input} hint="One resource, such as srn2:table#events" required choices={choices} />;
 }
 
 interface Question {

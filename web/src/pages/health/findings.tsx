@@ -78,13 +78,24 @@ function Message(props: { text: string }): JSX.Element {
   );
 }
 
+/** What was measured and what is allowed, each only if the message does not say it. */
+function Measure(props: { finding: Finding }): JSX.Element {
+  const { observed, threshold, message } = props.finding;
+  const isNew = (text: string | undefined): text is string => text !== undefined && !message.includes(text);
+  return (
+    <span class="measure" title={observed === undefined ? undefined : `${observed} / ${threshold ?? ''}`}>
+      {isNew(observed) && <span>{observed}</span>}
+      {isNew(threshold) && <span class="muted">allowed: {threshold}</span>}
+    </span>
+  );
+}
+
 function FindingRow(props: {
   finding: Finding;
   check: CheckEntry;
   onMute: ((proposal: MuteProposal) => void) | undefined;
 }): JSX.Element {
   const { finding, check, onMute } = props;
-  const { observed, threshold } = finding;
   return (
     <>
       <Entity finding={finding} />
@@ -96,10 +107,7 @@ function FindingRow(props: {
         )}{' '}
         <Message text={finding.message} />
       </span>
-      <span class="measure" title={observed === undefined ? undefined : `${observed} / ${threshold ?? ''}`}>
-        {observed !== undefined && <span>{observed}</span>}
-        {threshold !== undefined && <span class="muted">allowed: {threshold}</span>}
-      </span>
+      <Measure finding={finding} />
       {onMute && finding.mutedBy === undefined && finding.couldNotRead !== true && (
         <button
           type="button"
