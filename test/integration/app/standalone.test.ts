@@ -1,6 +1,6 @@
 import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -169,15 +169,6 @@ describe('standalone', () => {
     const engines = await service.call('GET', '/nowhere/at/all');
     expect(engines.status).toBe(502);
     await expectErrorBody(engines, '/nowhere/at/all');
-  });
-
-  it('responds to invalid HTTP with the Error body', async () => {
-    const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
-    socket.end('nonsense\r\n\r\n');
-    let text = '';
-    for await (const chunk of socket.setEncoding('utf8')) text += String(chunk);
-    expect(text).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
-    expect(JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4))).toMatchObject({ status: 400, error: 'Bad Request' });
   });
 
   it('rejects a second process on the same folder', async () => {

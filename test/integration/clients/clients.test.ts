@@ -102,37 +102,3 @@ describe('the Go client', () => {
     expect(routedForbidden).toEqual(['controller', expect.stringMatching(/^! /)]);
   });
 });
-
-describe('curl', () => {
-  const curl = async (...flags: string[]) => {
-    const { stdout } = await run('curl', ['-sS', '-w', '\n%{http_code}', ...flags], { timeout: WAIT_LIMIT_MS });
-    const cut = stdout.lastIndexOf('\n');
-    return { status: Number(stdout.slice(cut + 1)), body: stdout.slice(0, cut) };
-  };
-  const bearer = () => ['-H', `Authorization: Bearer ${token.bearerToken}`];
-  const sql = (text: string) => ['-H', 'Content-Type: application/json', '-d', JSON.stringify({ sql: text })];
-
-  it('queries with a bearer token and with Basic credentials', async () => {
-    // The broker's path of the multi-stage engine, which not every version has.
-    const multistage = (await curl(...sql(COUNT), `${pinot.brokerUrl}/query`)).status;
-    for (const path of ['/query/sql', '/query', '/sql']) {
-      const { status, body } = await curl(...bearer(), ...sql(COUNT), gateway.url + path);
-      expect([path, status]).toEqual([path, path === '/query' ? multistage : 200]);
-      if (status === 200) expect(JSON.parse(body)).toMatchObject({ resultTable: { rows: [[orders]] } });
-      expect((await curl(...bearer(), ...sql(FORBIDDEN), gateway.url + path)).status).toBe(403);
-    }
-    const basic = ['-u', `${token.accessKey}:${token.secretKey}`];
-    expect((await curl(...basic, '-G', '--data-urlencode', `sql=${COUNT}`, `${gateway.url}/query/sql`)).status).toBe(
-      200,
-    );
-  });
-
-  it('gets 401 without a credential, and only the controller calls that its role allows', async () => {
-    expect((await curl(...sql(COUNT), `${gateway.url}/query/sql`)).status).toBe(401);
-    expect(JSON.parse((await curl(...bearer(), `${gateway.url}/tables`)).body)).toEqual({ tables: ['orders'] });
-    expect((await curl(...bearer(), `${gateway.url}/tables/orders/schema`)).status).toBe(200);
-    expect((await curl(...bearer(), `${gateway.url}/tables/customers/schema`)).status).toBe(403);
-    expect((await curl(...bearer(), '-X', 'DELETE', `${gateway.url}/tables/orders`)).status).toBe(403);
-    expect((await curl(...bearer(), `${gateway.url}/zk/ls?path=/`)).status).toBe(403);
-  });
-});

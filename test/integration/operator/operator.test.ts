@@ -107,18 +107,6 @@ describe('with an operator', () => {
     expect(restored?.metadata.annotations).toMatchObject({ 'olapwarden.io/created-by': 'platform-rbac-manager' });
   });
 
-  it('writes nothing while nothing changes', async () => {
-    const version = async (): Promise<string> =>
-      kubectl('get', 'olap', '-o', 'jsonpath={.items[*].metadata.resourceVersion}');
-    // The effects of the previous change may still come.
-    const unchanged = async (): Promise<boolean> => {
-      const before = await version();
-      await new Promise((resolve) => setTimeout(resolve, 2500));
-      return (await version()) === before;
-    };
-    await eventually(unchanged, Boolean);
-  });
-
   describe('a ServiceToken', () => {
     const values = (found: Secret | undefined): Record<string, string> =>
       Object.fromEntries(Object.entries(found?.data ?? {}).map(([key, value]) => [key, atob(value)]));

@@ -27,7 +27,7 @@ function setUp() {
   };
 }
 
-describe('Directory', () => {
+describe('the rights of a caller', () => {
   it('decides by the current state after each change, in any order of events', async () => {
     const { store, directory, mayQuery } = setUp();
     expect(mayQuery()).toBe(false);

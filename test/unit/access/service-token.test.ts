@@ -35,7 +35,7 @@ describe('token keys', () => {
   });
 });
 
-describe('hashes', () => {
+describe('the hashes of a service token', () => {
   it('match only their secret', () => {
     const secret = 'a'.repeat(32);
     expect(hashSecretKey(secret)).toMatch(/^sha256:[0-9a-f]{64}$/);

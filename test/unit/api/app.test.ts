@@ -65,7 +65,7 @@ const start = (options: Partial<TestAppOptions> = {}): Promise<FastifyInstance> 
     parts: { clock: { ...systemClock, now: () => NOW.getTime() }, ...options.parts },
   });
 
-describe('errors', () => {
+describe('the response to an error', () => {
   it.each([
     [{ url: '/nowhere?secret=1' }, 404, 'there is no `GET /nowhere`', '/nowhere'],
     [
@@ -190,7 +190,7 @@ describe('errors', () => {
   });
 });
 
-describe('paths', () => {
+describe('a path', () => {
   it('decodes the `#` of an SRN', async () => {
     app = await start();
     const name = 'srn2:cluster#'.concat('a'.repeat(500), ':role#b');
@@ -325,7 +325,7 @@ describe('security headers', () => {
   });
 });
 
-describe('documents', () => {
+describe('the documents of the gateway', () => {
   it('publishes an OpenAPI 3.1 document with one Error schema, and a page without a script', async () => {
     app = await start();
     const answer = await app.inject({ url: '/openapi.json', headers: { authorization: '' } });

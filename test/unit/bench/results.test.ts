@@ -1,13 +1,9 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { documentOf } from '../../../bench/document.ts';
 import type { Finding } from '../../../bench/frame/bench.ts';
-import { merge, readResults, resultOf, writeResults } from '../../../bench/frame/results.ts';
+import { merge, resultOf } from '../../../bench/frame/results.ts';
 import { NO_GOAL, rowOf } from '../../../bench/frame/rows.ts';
 import { chooseSuites, SUITES } from '../../../bench/suites.ts';
-import { runSuite } from '../../../bench/suite-process.ts';
 
 const machine = { cpu: 'a CPU', cores: 2, memoryGb: 8, kernel: 'Linux 6', loadBefore: 0.1 };
 const runOf = (name: string) => ({ name, date: '2026-01-02T03:04:05Z', seconds: 7, full: false, machine });
@@ -77,70 +73,5 @@ describe('the choice of suites', () => {
 
   it('takes at most 40 minutes by default', () => {
     expect(SUITES.reduce((sum, { seconds }) => sum + seconds, 0)).toBeLessThanOrEqual(40 * 60);
-  });
-});
-
-describe('a suite in its process', () => {
-  let folder = '';
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'olap-warden-bench-test-'));
-  });
-  afterEach(() => rm(folder, { recursive: true }));
-
-  async function outcomeOf(source: string, limitSeconds = 600) {
-    const program = join(folder, 'suite.mjs');
-    await writeFile(program, source);
-    const seen: Finding[] = [];
-    const outcome = await runSuite('a', { program, limitSeconds, onFinding: (finding) => seen.push(finding) });
-    expect(seen).toEqual(outcome.findings);
-    return outcome;
-  }
-
-  it('reports what it finds', async () => {
-    const source = `process.send({ kind: 'note', text: process.argv[2] }, () => process.exit(0));`;
-    const { findings, failure } = await outcomeOf(source);
-    expect(findings).toEqual([{ kind: 'note', text: 'a' }]);
-    expect(failure).toBeUndefined();
-  });
-
-  it('keeps what it found before it failed', async () => {
-    const source = `process.send({ kind: 'note', text: 'first' }, () => { throw new TypeError('no such table'); });`;
-    const { findings, failure } = await outcomeOf(source);
-    expect(findings).toHaveLength(1);
-    expect(failure).toBe('no such table');
-  });
-
-  it('is stopped with its own processes when the time is over', async () => {
-    const pidFile = join(folder, 'pid');
-    const source = `
-      import { spawn } from 'node:child_process';
-      import { writeFileSync } from 'node:fs';
-      const child = spawn('sleep', ['1000'], { detached: true });
-      writeFileSync(${JSON.stringify(pidFile)}, String(child.pid));`;
-    const { failure } = await outcomeOf(source, 3);
-    expect(failure).toBe('it took more than 3 s');
-    const pid = await readFile(pidFile, 'utf8').catch(() => undefined);
-    // On a very busy machine the program did not even start in this time.
-    if (pid !== undefined) await expect.poll(() => isRunning(Number(pid))).toBe(false);
-  });
-});
-
-async function isRunning(pid: number): Promise<boolean> {
-  const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  return status !== '' && !status.includes(') Z ');
-}
-
-describe('the file of results', () => {
-  it('is empty before the first run, and is read as it was written', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'olap-warden-bench-test-'));
-    try {
-      const path = join(folder, 'results.json');
-      expect(await readResults(path)).toEqual([]);
-      const results = [resultOf(runOf('a'), [{ kind: 'row', row }])];
-      await writeResults(path, results);
-      expect(await readResults(path)).toEqual(results);
-    } finally {
-      await rm(folder, { recursive: true });
-    }
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { formatBytes, parseBytes } from '../../../src/config/value.ts';
 
-describe('sizes', () => {
+describe('the size in a setting', () => {
   it.each([
     ['256MB', 268_435_456],
     ['1 GB', 1_073_741_824],

@@ -140,16 +140,6 @@ it('drops a Normal for a Warning when the queue is full, and sends Warnings firs
   expect(types).toHaveLength(1001);
 });
 
-it('drops a Warning only for other Warnings', async () => {
-  const release = block();
-  for (let index = 0; index < 1101; index++) events.record(analysts, 'Warning', `Bad${index}`, 'x');
-  await settle();
-  expect(await dropped()).toBe(100);
-  release();
-  await events.close();
-  expect(sent).toHaveLength(1001);
-});
-
 it('limits the Events of one kind and reason over all objects, Warnings and Normals apart, and their log lines', async () => {
   const of = (index: number) => role(`r${index}`, {}, withMeta({ uid: `uid-${index}` }));
   for (let index = 0; index < 5000; index++) {

@@ -60,7 +60,7 @@ const watching = async () => until('a watch is open', () => api.watches.length =
 const policiesOf = (name: string) => view.get(name)?.spec.policies;
 const messages = () => errors.map((error) => (error instanceof Error ? error.message : String(error)));
 
-describe('listing', () => {
+describe('the objects that a gateway lists', () => {
   test('reads page after page and watches from the version of the list', async () => {
     for (let i = 0; i < 7; i++) api.putSilently(`r${i}`);
     await create({ pageSize: 3 }).synced;
@@ -158,7 +158,7 @@ describe('listing', () => {
   });
 });
 
-describe('watching', () => {
+describe('the changes that a gateway watches', () => {
   test('applies events, and continues after the last one when the server ends the watch', async () => {
     await create().synced;
     await watching();
@@ -444,7 +444,7 @@ describe('server errors', () => {
   });
 });
 
-describe('stopping', () => {
+describe('the end of a watch leaves no connection and no timer', () => {
   const nothingLeft = async () => {
     await reflector.stop();
     await transport.close();

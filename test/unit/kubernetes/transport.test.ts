@@ -47,7 +47,7 @@ async function failed(promise: Promise<unknown>): Promise<KubernetesApiError> {
   return error;
 }
 
-describe('request', () => {
+describe('a request to the Kubernetes API', () => {
   test('sends a query, JSON and its user agent', async () => {
     let body = '';
     answer = (request, response) => {
@@ -200,7 +200,7 @@ describe('request', () => {
   });
 });
 
-describe('stream', () => {
+describe('a watch of the Kubernetes API', () => {
   test('an error status rejects at once', async () => {
     answer = (_request, response) => json(response, 410, failure(410, 'Expired'));
     const error = await failed(transport.stream('/x', { idleMs: 60_000 }));
@@ -221,7 +221,7 @@ describe('stream', () => {
   });
 });
 
-describe('credentials', () => {
+describe('the credentials for the Kubernetes API', () => {
   const token = (request: IncomingMessage) => request.headers.authorization;
 
   test('reads a replaced token file when the server rejects the old token', async () => {

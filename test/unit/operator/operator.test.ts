@@ -76,18 +76,6 @@ describe('without a Kubernetes API', () => {
     expect(operator.isLeader()).toBe(false);
   });
 
-  it('stops without an error although the store never syncs', async () => {
-    const store = new FakeStore();
-    store.synced = async (signal?: AbortSignal) =>
-      new Promise<void>((_, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted'))));
-    const { log, lines } = loggedLines();
-    standalone(store, [], log);
-    await settle();
-    await operator.stop();
-    expect(store.writes).toEqual([]);
-    expect(lines).toEqual([]);
-  });
-
   it('writes nothing when the store fails to sync, and logs why', async () => {
     const store = new FakeStore(role('analysts'));
     store.synced = async () => Promise.reject(new Error('no such folder'));

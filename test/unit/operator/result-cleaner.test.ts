@@ -2,7 +2,6 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { createLogger } from '../../../src/platform/logging.ts';
-import { LeaderElector } from '../../../src/operator/leader/leader.ts';
 import type { LeaderTaskPorts } from '../../../src/operator/operator.ts';
 import {
   cleanResults,
@@ -11,10 +10,8 @@ import {
   type ResultCleanerOptions,
 } from '../../../src/operator/result-cleaner.ts';
 import type { GatewayClient } from '../../../src/results/peers/gateway-client.ts';
-import { FakeLeases } from './leader/fake-leases.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { RENEWAL_GRACE_MS } from '../../../src/results/retention/retention.ts';
-import { loggedLines, silent } from './fakes.ts';
 
 const DAY_MS = 86_400_000;
 const A = { host: 'a', port: 1 };
@@ -145,20 +142,6 @@ describe('the result cleaner', () => {
     ]);
   });
 
-  it('logs nothing where nothing was deleted', async () => {
-    const controller = new AbortController();
-    const { log, lines } = loggedLines();
-    const { options, clock } = setup(
-      { settings: () => ({ frequencyMs: 1000, initialDelayMs: 0 }), log },
-      { delete: async () => false },
-    );
-    const running = resultCleanerTask(options).run(controller.signal, {} as LeaderTaskPorts);
-    await clock.advance(10);
-    controller.abort();
-    await running;
-    expect(lines).toEqual([]);
-  });
-
   it('continues after a failed run', async () => {
     const controller = new AbortController();
     let runs = 0;
@@ -174,32 +157,5 @@ describe('the result cleaner', () => {
     expect(runs).toBe(2);
     controller.abort();
     await running;
-  });
-
-  it('runs on one of two operators, and on the other one after the first has stopped', async () => {
-    const clock = new FakeClock();
-    const leases = new FakeLeases(clock);
-    const runs: string[] = [];
-    const operators = ['a', 'b'].map((identity) => {
-      const { options } = setup({
-        gateways: async () => {
-          runs.push(identity);
-          return [A];
-        },
-        settings: () => ({ frequencyMs: 60_000, initialDelayMs: 0 }),
-        clock,
-      });
-      const lead = async (leading: AbortSignal): Promise<void> =>
-        resultCleanerTask(options).run(leading, {} as LeaderTaskPorts);
-      return new LeaderElector({ leases, identity, clock, log: silent, lead });
-    });
-    for (const operator of operators) operator.start();
-    await clock.advance(150_000);
-    const [first] = runs as [string];
-    expect(runs).toEqual([first, first, first]);
-    await operators[first === 'a' ? 0 : 1]!.stop();
-    await clock.advance(90_000);
-    expect(runs.slice(3)).toEqual(first === 'a' ? ['b', 'b'] : ['a', 'a']);
-    for (const operator of operators) await operator.stop();
   });
 });

@@ -3,7 +3,7 @@ import { isNewer } from '../../../src/store/resource-version.ts';
 import { View } from '../../../src/store/view.ts';
 import { role } from '../../builders/resources.ts';
 
-describe('View', () => {
+describe('the local view of a kind', () => {
   let view: View<'Role'>;
   let errors: unknown[];
 
@@ -53,17 +53,6 @@ describe('View', () => {
     expect(heard).toEqual([]);
   });
 
-  test('one function can subscribe twice and end one of the subscriptions', () => {
-    let calls = 0;
-    const listener = () => void calls++;
-    const end = view.subscribe(listener);
-    view.subscribe(listener);
-    view.set(role('a'));
-    end();
-    view.set(role('b'));
-    expect(calls).toBe(3);
-  });
-
   test('a listener that throws is reported', () => {
     const error = new Error('broken');
     view.subscribe(() => {
@@ -72,16 +61,9 @@ describe('View', () => {
     view.set(role('a'));
     expect(errors).toEqual([error]);
   });
-
-  test('deleting a missing object has no effect', () => {
-    let calls = 0;
-    view.subscribe(() => void calls++);
-    view.delete('a');
-    expect(calls).toBe(0);
-  });
 });
 
-describe('isNewer', () => {
+describe('a resource version is newer', () => {
   test.each([
     ['10', '9', true],
     ['9', '10', false],

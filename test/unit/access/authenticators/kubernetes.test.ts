@@ -33,7 +33,7 @@ const ALICE: TokenReviewStatus = {
 const jwt = (claims: object): string =>
   ['{}', JSON.stringify(claims), 'x'].map((part) => Buffer.from(part).toString('base64url')).join('.');
 
-describe('TokenReview', () => {
+describe('a token that the Kubernetes API reviews', () => {
   it('creates a principal from name, groups and the domain of an e-mail address', async () => {
     const { ask } = setup(ALICE);
     expect(await ask('t')).toEqual({

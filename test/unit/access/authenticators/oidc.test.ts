@@ -45,7 +45,7 @@ const ask = (token: string, more: Partial<OidcAuthenticatorOptions> = {}): Promi
 const without = (claim: string): JWTPayload =>
   Object.fromEntries(Object.entries(CLAIMS).filter(([name]) => name !== claim));
 
-describe('OIDC', () => {
+describe('a token of an OpenID Connect issuer', () => {
   it.each([
     ['a header that is not JSON', 'x'],
     ['a header without an algorithm', Buffer.from('{}').toString('base64url')],

@@ -33,7 +33,7 @@ function setUp(options: { expiresAt?: string; assigned?: boolean; previousExpire
 const bearer = (token: string) => ({ scheme: 'bearer', token }) as const;
 const basic = (username: string, password: string) => ({ scheme: 'basic', username, password }) as const;
 
-describe('ServiceTokenAuthenticator', () => {
+describe('the credential of a service token', () => {
   it('accepts a token as Bearer and as Basic', async () => {
     const { authenticator } = setUp();
     for (const credential of [bearer(`svc-${ACCESS}-${SECRET}`), basic(ACCESS, SECRET)]) {

@@ -210,7 +210,7 @@ describe('the warnings of a policy', () => {
   });
 });
 
-describe('proposeName', () => {
+describe('the name that is proposed in place of an invalid one', () => {
   it.each([
     ['Data Engineers', 'data-engineers'],
     ['Café_Team', 'cafe-team'],

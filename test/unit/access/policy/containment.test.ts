@@ -101,7 +101,7 @@ describe('globs', () => {
   });
 });
 
-describe('containment', () => {
+describe('whether a caller holds all that a policy gives', () => {
   const TABLES = allow(undefined, 'srn2:cluster#*', 'srn2:table#*');
   it.each<[string, Statement[], Statement[], string]>([
     ['the same statement', [TABLES], [TABLES], 'contained'],

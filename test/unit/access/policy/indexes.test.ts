@@ -57,7 +57,7 @@ function asked(pattern: string): string[] {
 }
 
 // More than 128 are in a trie.
-describe.each([1, 33, 100, 400])('%i statements', (count) => {
+describe.each([1, 33, 100, 400])('a policy of %i statements', (count) => {
   const list = statements(count);
   const engine = new DecisionEngine(DEPLOYMENT, {
     heldRoles: ({ groups }) => ({ roles: groups, validFrom: -Infinity, validUntil: Infinity }),
@@ -68,7 +68,7 @@ describe.each([1, 33, 100, 400])('%i statements', (count) => {
   const resources = [...new Set(list.flatMap((statement) => statement.resources).flatMap(asked))];
 
   it.each(['Query', 'QueryOfALaterVersion', 'GetSchema', 'GetOfALaterVersion', 'BindPolicy', '*'])(
-    'decide about %s as they are written',
+    'decides about %s as it is written',
     (action) => {
       const decisions = resources.flatMap((text) => {
         const parsed = parseSrn(text);

@@ -75,6 +75,6 @@ it.each([
   [[deny('*')], true],
   [[allow('*'), deny('srn2:table#t')], true],
   [[allow('table#t')], true],
-])('a policy takes something away, %#: %s', (statements, denying) => {
+])('a policy with these statements denies something, %#: %s', (statements, denying) => {
   expect(isDenying(compilePolicy('p', { statements }))).toBe(denying);
 });

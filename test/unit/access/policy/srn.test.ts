@@ -9,8 +9,8 @@ import {
   patternMatches,
 } from '../../../../src/access/policy/srn.ts';
 
-describe('parseSrn', () => {
-  it('parses the output of formatSrn', () => {
+describe('a resource name', () => {
+  it('is read as it is written', () => {
     const text = 'srn2:cluster#pinot:table#events';
     const parsed = parseSrn(text);
     expect(parsed).toEqual({
@@ -26,19 +26,10 @@ describe('parseSrn', () => {
   });
 
   it.each([
-    ['table#events', /must begin with `srn2:`/],
-    ['srn2:', /must be `<kind>#<id>`/],
-    ['srn2:table', /the level `table` must be/],
-    ['srn2:table#', /must be `<kind>#<id>`/],
-    ['srn2:table#a#b', /must be `<kind>#<id>`/],
-    ['srn2:table#a b', /without spaces/],
-    ['srn2:role#a:', /the level `` must be/],
-    ['srn2:rolle#a', /did you mean `role`/],
-    [`srn2:${Array.from({ length: 9 }, () => 'table#a').join(':')}`, /at most 8/],
-  ])('rejects %s', (text, message) => {
-    const parsed = parseSrn(text);
-    expect(parsed.ok).toBe(false);
-    expect(!parsed.ok && parsed.message).toMatch(message);
+    ['table#events', 'must begin with `srn2:`'],
+    ['srn2:role#a:', 'the level `` must be'],
+  ])('is not %s', (text, message) => {
+    expect(parseSrn(text)).toMatchObject({ ok: false, message: expect.stringContaining(message) });
   });
 
   it('has at most eight levels', () => {
@@ -97,7 +88,7 @@ describe('patterns', () => {
   });
 });
 
-describe('completeSrn', () => {
+describe('a resource name without its outer levels', () => {
   const complete = (text: string): string => {
     const parsed = parseSrn(text);
     if (!parsed.ok) throw new Error(parsed.message);
@@ -145,7 +136,7 @@ describe('the length of names', () => {
   });
 });
 
-describe('patternMatches', () => {
+describe('a pattern of resources', () => {
   function matches(pattern: string, resource: string): boolean {
     const [parsed, levels] = [parseSrnPattern(pattern), parseSrn(resource)];
     if (!parsed.ok || !levels.ok) throw new Error(`cannot parse ${pattern} or ${resource}`);

@@ -248,7 +248,7 @@ describe('whoami', () => {
   });
 });
 
-describe('rights', () => {
+describe('a caller with some rights', () => {
   it('lists what the caller may read, and denies the rest with a reason', async () => {
     const { call, store } = await testGateway({ roles: ['limited'] });
     store.seed(

@@ -5,7 +5,6 @@ import { NotLeaderError } from '../../../../src/operator/leader/fenced-store.ts'
 import { READY } from '../../../../src/operator/controller/outcome.ts';
 import type { Plan, StatusOf } from '../../../../src/operator/controller/plan.ts';
 import type { ReconciledObject } from '../../../../src/operator/controller/reconciler.ts';
-import { StoreError } from '../../../../src/store/resource-store.ts';
 import { role, secret } from '../../../builders/resources.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { FakeRecorder, FakeStore, loggedLines, metrics } from '../fakes.ts';
@@ -70,30 +69,11 @@ it('reconciles four objects at once', async () => {
   expect(await value('controller_runtime_active_workers')).toBe(0);
 });
 
-it('measures the time of a reconciliation', async () => {
-  observing = async () => clock.jump(2_500);
-  plan = { actions: [] };
-  start('a');
-  await clock.advance(0);
-  expect(await value('controller_runtime_reconcile_time_seconds_sum')).toBe(2.5);
-});
-
 it('neither retries nor logs a write that was rejected because another process leads', async () => {
   start('a');
   store.failures.push(new NotLeaderError());
   await clock.advance(60_000);
   expect([store.failures, store.writes, reconciled, lines]).toEqual([[], [], ['a'], []]);
-});
-
-it('does not log an error that follows from its own end', async () => {
-  let fail = (_error: Error): void => {};
-  observing = async () => new Promise((_, reject) => (fail = reject));
-  start('a');
-  await clock.advance(0);
-  const stopped = controller.stop();
-  fail(new StoreError('unavailable', 'the operator is stopping'));
-  await stopped;
-  expect(lines).toEqual([]);
 });
 
 describe('an object that is stalled', () => {

@@ -10,7 +10,7 @@ function shape(outcome: Outcome): string[] {
   return conditionsFor(outcome, [], 1, NOW).map(({ type, status, reason }) => `${type}=${status} ${reason}`);
 }
 
-describe('conditionsFor', () => {
+describe('the conditions of a status', () => {
   it('follows kstatus', () => {
     expect(shape(READY)).toEqual(['Ready=True Ready']);
     expect(shape(waiting)).toEqual(['Ready=False PolicyNotFound', 'Reconciling=True PolicyNotFound']);

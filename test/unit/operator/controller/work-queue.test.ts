@@ -57,7 +57,7 @@ describe('a key', () => {
   });
 });
 
-describe('delays', () => {
+describe('the delays of a key', () => {
   it('double from 5 ms for each failure of a key, and start again after a success', async () => {
     const delays: number[] = [];
     for (let failure = 0; failure < 25; failure++) {

@@ -22,6 +22,7 @@ import { readFailed, readOk, type ClusterSnapshot, type TableSnapshot } from '..
 import { clusterHealthReport, withMeta } from '../../../builders/resources.ts';
 import { snapshot, table } from '../../../builders/snapshot.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
+import { WAIT_LIMIT_MS } from '../../../support/limits.ts';
 import { ReplayEngine } from '../../../support/replay-engine.ts';
 import { SlowCluster } from '../../../support/slow-cluster.ts';
 import { StoreError } from '../../../../src/store/resource-store.ts';
@@ -625,7 +626,7 @@ describe('the scheme of the health endpoints', () => {
     await vi.waitFor(async () => {
       await pass(1_000);
       expect(report()?.status?.checks).toBeDefined();
-    });
+    }, WAIT_LIMIT_MS);
     expect(cluster.requests).toContain(`GET ${scheme}://server-0:8097/health`);
     expect(cluster.requests).toContain(`GET ${scheme}://broker-0:8099/health`);
   });

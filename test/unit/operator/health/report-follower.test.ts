@@ -27,13 +27,6 @@ it.each([
   expect(clock.timers).toBe(0);
 });
 
-it('looks again only after a change where an update asks for no time', async () => {
-  const { clock, follower } = follow(async () => Infinity);
-  await clock.advance(0);
-  expect(clock.delays).toEqual([]);
-  await follower.stop();
-});
-
 it('logs an update that rejects, and looks again after five minutes', async () => {
   const { clock, lines, follower } = follow(() => Promise.reject(new Error('a bug')));
   await clock.advance(0);
@@ -42,16 +35,6 @@ it('logs an update that rejects, and looks again after five minutes', async () =
   await clock.advance(300_000);
   expect(lines).toHaveLength(2);
   await follower.stop();
-});
-
-it('does not log an update that its end aborts', async () => {
-  const { clock, lines, follower } = follow(
-    async (_clock, signal) =>
-      new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
-  );
-  await clock.advance(0);
-  await follower.stop();
-  expect([lines, clock.delays]).toEqual([[], []]);
 });
 
 it('as many reports as are allowed are all active, in their order', () => {

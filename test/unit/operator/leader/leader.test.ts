@@ -153,21 +153,6 @@ describe('two candidates', () => {
     await elector.stop();
   });
 
-  it('the second takes the lease in the millisecond in which it ends', async () => {
-    const [leases, clock] = [new FakeLeases(), new FakeClock()];
-    const first = candidate('a', leases, new FakeClock());
-    await settle();
-    // Attempts of the second at 0, 2.5, 5, … 15 s.
-    clock.chance = 0;
-    const second = candidate('b', leases, clock, { times: { ...DEFAULT_TIMES, retryMs: 2500 } });
-    await clock.advance(14_999);
-    expect(second.elector.isLeader()).toBe(false);
-    await clock.advance(1);
-    expect(second.elector.isLeader()).toBe(true);
-    await second.elector.stop();
-    await first.elector.stop();
-  });
-
   it('one that was paused longer than its lease is not leader before its timers fire', async () => {
     const [clock, leases] = [new FakeClock(), new FakeLeases()];
     const { elector } = candidate('a', leases, clock);

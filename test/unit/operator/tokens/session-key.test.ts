@@ -61,25 +61,3 @@ it('retries after a failure', async () => {
   ]);
   await stop();
 });
-
-it('does not log that the Secret exists', async () => {
-  const { store, clock, lines, stop } = start();
-  await clock.advance(0);
-  lines.length = 0;
-  await clock.advance(300_000);
-  expect([clock.delays, store.writes.length, lines]).toEqual([[300_000, 300_000], 1, []]);
-  await stop();
-});
-
-it('does not log an error that follows from its own end', async () => {
-  const { store, clock, lines, stop } = start();
-  await clock.advance(0);
-  lines.length = 0;
-  let fail = (_error: Error): void => {};
-  store.create = async () => new Promise((_, reject) => (fail = reject));
-  await clock.advance(300_000);
-  const stopped = stop();
-  fail(new StoreError('unavailable', 'aborted'));
-  await stopped;
-  expect(lines).toEqual([]);
-});

@@ -37,7 +37,7 @@ async function sleeper(): Promise<{ pid: number; end: () => Promise<void> }> {
   };
 }
 
-describe('FolderLock', () => {
+describe('the lock of a data folder', () => {
   test('names its holder and is removed at release', async () => {
     lock = await FolderLock.acquire(directory, systemClock);
     expect(JSON.parse(await readFile(lockFile(), 'utf8'))).toMatchObject({ pid: process.pid, host: hostname() });
