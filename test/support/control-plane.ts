@@ -169,11 +169,6 @@ export class ControlPlane extends ControlPlaneClient {
     this.#probe = probe;
   }
 
-  /** Process id of kube-apiserver. */
-  get apiserverPid(): number {
-    return this.#processes.get('kube-apiserver').pid ?? 0;
-  }
-
   /** The end of `etcd`'s, `kube-apiserver`'s or `kube-controller-manager`'s log. */
   async logTail(name: string, lines?: number): Promise<string> {
     return this.#processes.logTail(name, lines);

@@ -14,9 +14,6 @@ import { NodeBridge } from './node/node-bridge.ts';
 const START_LIMIT_MS = 240_000;
 const STOP_LIMIT_MS = 60_000;
 const MAX_OUTPUT_CHARACTERS = 64_000;
-/** Without these files a program would wait for the host's name servers, which the node's network does not reach. */
-const WITH_NAMES_OF_NODE =
-  'for file in hosts resolv.conf; do mount --bind "$0/$file" "$(realpath "/etc/$file")" || exit; done; exec "$@"';
 
 export interface NodeOptions {
   /** CoreDNS for the names of Services and of pods behind headless ones. On by default; the first time on a machine it takes minutes to build. */
@@ -37,11 +34,6 @@ export class KubernetesNode {
   readonly url: string;
   /** Where kubectl is. */
   readonly binaries: string;
-  /**
-   * In front of a command, runs it in the node's network, under its host name (in place of itself, so that signals reach it) and leaves files and processes
-   * those of the host: a server that is started so and listens on {@link address} is one that pods reach by its own address.
-   */
-  readonly networkPrefix: readonly string[];
   /** The node's IP address, as pods see it. */
   readonly address = NODE_ADDRESS;
   /** Logs (`kubelet.log`, `containerd.log`, …) and state; deleted by stop(). */
@@ -57,8 +49,6 @@ export class KubernetesNode {
     this.insideKubeconfigPath = join(started.directory, 'node-admin.kubeconfig');
     this.url = started.url;
     this.binaries = started.binaries;
-    const enter = ['nsenter', '--target', String(started.pid), '--net', '--uts', '--', 'unshare', '--mount', '--'];
-    this.networkPrefix = [...enter, 'sh', '-c', WITH_NAMES_OF_NODE, started.directory];
     this.#launcher = started.launcher;
     this.#bridge = started.bridge;
     this.#pid = started.pid;

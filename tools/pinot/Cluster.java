@@ -52,10 +52,10 @@ import scala.Option;
  * instances contain their ports. Stdout has one JSON object per line ({@code progress}, {@code ready}, {@code done}, {@code failed}), stdin one
  * command per line (see {@link #execute}), processed in order. The JVM exits on SIGTERM and when stdin closes, so that it never outlives its parent.
  *
- * All ports listen on 127.0.0.1 (or the system property cluster.host), except the servers' query ports, for which Pinot has no such setting.
+ * All ports listen on 127.0.0.1, except the servers' query ports, for which Pinot has no such setting.
  */
 public final class Cluster {
-  private static final String HOST = System.getProperty("cluster.host", "127.0.0.1");
+  private static final String HOST = "127.0.0.1";
   private static final String NAME = "pinot";
   private static final long STOP_LIMIT_MS = 8_000;
   private static final ObjectMapper JSON = new ObjectMapper().enable(SerializationFeature.ORDER_MAP_ENTRIES_BY_KEYS);

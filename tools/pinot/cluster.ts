@@ -13,10 +13,6 @@ export interface ClusterOptions {
   readonly servers: number;
   /** Extra Pinot properties for every instance of a role. */
   readonly properties?: Partial<Record<'controller' | 'broker' | 'server', Readonly<Record<string, string>>>>;
-  /** Listen address and host name of all instances; 127.0.0.1 by default. */
-  readonly host?: string;
-  /** Command prefix for `java` that replaces itself by its arguments, such as `nsenter … --`. */
-  readonly commandPrefix?: readonly string[];
   readonly onProgress?: (message: string) => void;
   readonly signal?: AbortSignal;
 }
@@ -107,8 +103,7 @@ export async function startCluster(options: ClusterOptions): Promise<RunningClus
   const java = await javaArguments({ mainClass: 'Cluster', heap: '1g', logFile }, options.signal);
   options.signal?.throwIfAborted();
   // A separate process group: Ctrl-C in a terminal reaches only the parent, which stops the cluster last.
-  const [file, ...prefix] = [...(options.commandPrefix ?? []), 'java', `-Dcluster.host=${options.host ?? '127.0.0.1'}`];
-  const child = spawn(file, [...prefix, ...java, ...clusterArguments(options)], {
+  const child = spawn('java', [...java, ...clusterArguments(options)], {
     stdio: ['pipe', 'pipe', 'ignore'],
     detached: true,
   });
