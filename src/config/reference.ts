@@ -40,7 +40,7 @@ export function flagsHelp(): string {
     .join('\n');
 }
 
-/** Without the signs of Markdown: `See [rbac.md](rbac.md#the-audit-log)` becomes `See docs/rbac.md`. */
+/** Strips Markdown: `See [rbac.md](rbac.md#the-audit-log)` becomes `See docs/rbac.md`. */
 function plain(markdown: string): string {
   return markdown
     .replaceAll(/\[([^\]]*)\]\(([^#)]*)[^)]*\)/g, (_link, text: string, file: string) =>

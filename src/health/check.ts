@@ -20,7 +20,7 @@ export type CheckCategory =
 export type Need =
   /** The tables and their configurations. */
   | 'tables'
-  /** Which of the tables are disabled. */
+  /** Names of the disabled tables. */
   | 'enabled'
   | 'instances'
   | 'instanceHealth'

@@ -192,7 +192,7 @@ function checkGauges(registers: Registry[], getReports: ReportSource): void {
   );
 }
 
-/** At most three series for each failing check of a report. */
+/** Each failing check of a report has at most three series. */
 function entityGauge(registers: Registry[], getReports: ReportSource): Gauge {
   return new Gauge({
     name: 'olap_warden_health_check_entity_info',

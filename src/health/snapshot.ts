@@ -8,7 +8,7 @@ export type Read<T> = { readonly ok: true; readonly value: T } | FailedRead;
 
 export interface FailedRead {
   readonly ok: false;
-  /** Without credentials. */
+  /** The message contains no credentials. */
   readonly error: string;
   /** True if there was no response in time: reading it again in the same run would only take time. */
   readonly hung?: true;
@@ -234,9 +234,9 @@ export interface Arrivals {
 }
 
 export interface SegmentOrphans {
-  /** In the metadata and not in the ideal state: no server has them. */
+  /** Segments that are in the metadata but not in the ideal state: no server has them. */
   readonly unassigned: Sample;
-  /** In the ideal state and not in the metadata. */
+  /** Segments that are in the ideal state but not in the metadata. */
   readonly withoutMetadata: Sample;
 }
 
@@ -282,9 +282,9 @@ export interface QueryOutcome {
 }
 
 export interface TableSnapshot {
-  /** With its type suffix, `events_REALTIME`. */
+  /** The name with its type suffix, `events_REALTIME`. */
   readonly name: string;
-  /** Without its type suffix. */
+  /** The name without its type suffix. */
   readonly rawName: string;
   readonly type: TableType;
   readonly config: TableConfig;
@@ -299,7 +299,7 @@ export interface TableSnapshot {
   /** Rows of consuming segments by server. */
   readonly consumingRows: Read<ReadonlyMap<string, number>>;
   readonly rebalance: Read<RebalanceSummary>;
-  /** For realtime tables only. */
+  /** Only realtime tables have it. */
   readonly consumption: Read<Consumption>;
 }
 
@@ -323,7 +323,7 @@ export interface ClusterSnapshot {
   readonly engineVersion: string | undefined;
   readonly instances: Read<readonly Instance[]>;
   readonly instanceHealth: ReadonlyMap<string, InstanceHealth>;
-  /** By server; without servers that are down or do not report it. */
+  /** The key is the server. Servers that are down or do not report it are absent. */
   readonly disks: ReadonlyMap<string, Read<DiskUsage>>;
   readonly minionTasks: Read<readonly MinionTasks[]>;
   readonly clusterConfig: Read<Readonly<Record<string, string>>>;
@@ -334,6 +334,6 @@ export interface ClusterSnapshot {
   readonly brokerResource: Read<ReadonlyMap<string, readonly string[]>>;
   /** Number of tables by lead controller. */
   readonly leaders: Read<ReadonlyMap<string, number>>;
-  /** By raw table name. */
+  /** The key is the raw table name. */
   readonly queries: ReadonlyMap<string, Read<QueryOutcome>>;
 }

@@ -26,7 +26,7 @@ export interface Credentials {
   readonly fingerprint: string;
 }
 
-/** As in client-go. The kubelet replaces a token long before it expires. */
+/** client-go uses the same time. The kubelet replaces a token long before it expires. */
 const TIME_TO_LIVE_MS = 60_000;
 /** Limits how often a credential plugin runs when the server responds to every request with 401. */
 const MIN_RELOAD_INTERVAL_MS = 1000;

@@ -27,7 +27,7 @@ export interface KubernetesStoreOptions {
   readonly transport: StoreTransport;
   readonly clock?: Clock;
   readonly tuning?: Partial<ReflectorTuning>;
-  /** For the log: called with failures from which the store recovers (lists, watches) and with errors of listeners. */
+  /** Called with failures from which the store recovers (lists, watches) and with errors of listeners, so that they can be logged. */
   readonly onError?: (error: unknown, context: { readonly kind: ResourceKind; readonly during: string }) => void;
 }
 

@@ -9,7 +9,7 @@ interface ListPage {
 
 export interface ApiListOptions<T> {
   readonly pageSize: number;
-  /** For each page, milliseconds. */
+  /** Milliseconds for each page. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly convert: (raw: RawObject) => T;

@@ -5,7 +5,7 @@ import { API_VERSION, GROUP, VERSION, type ObjectMeta } from '../resources/meta.
 export interface ApiResource<K extends ResourceKind = ResourceKind> {
   readonly kind: K;
   readonly apiVersion: string;
-  /** For messages and metrics, such as `roles.olapwarden.io`. */
+  /** The name in messages and metrics, such as `roles.olapwarden.io`. */
   readonly name: string;
   /** Path of the collection in the namespace. */
   readonly path: string;

@@ -34,9 +34,9 @@ export interface ReflectorTuning {
   /** Time-out for the response headers of a watch. */
   readonly headersMs: number;
   readonly listTimeoutMs: number;
-  /** After no response, or a failure of the server: short, so that the view is current soon after an outage. */
+  /** The delay after no response or a failure of the server. It is short, so that the view is current soon after an outage. */
   readonly backoff: BackoffOptions;
-  /** After a refusal, such as 403, which takes longer to change. */
+  /** The delay after a refusal, such as 403, which takes longer to change. */
   readonly refusedBackoff: BackoffOptions;
 }
 
@@ -54,7 +54,7 @@ export const DEFAULT_TUNING: ReflectorTuning = {
 
 export interface ReflectorOptions<T> {
   readonly transport: Pick<KubernetesTransport, 'request' | 'stream'>;
-  /** For messages, such as `roles.olapwarden.io`. */
+  /** The name in messages, such as `roles.olapwarden.io`. */
   readonly name: string;
   /** Path of the collection. */
   readonly path: string;

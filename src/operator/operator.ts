@@ -54,7 +54,7 @@ export function loopTask(
 export interface OperatorOptions {
   /** The caller closes it after the operator has stopped. */
   readonly store: ResourceStore;
-  /** For the Lease and the Events. Without it (standalone mode) this process is always the leader and records no Events. */
+  /** Used for the Lease and the Events. Without it (standalone mode) this process is always the leader and records no Events. */
   readonly transport?: KubernetesTransport;
   readonly metrics: OperatorMetrics;
   readonly log: Logger;

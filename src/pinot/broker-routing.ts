@@ -92,7 +92,7 @@ export class BrokerRouting {
     return tablesMeant(has(map) ? map : await this.#forceRead(map, caller, has), names);
   }
 
-  /** Without waiting; undefined if no map was read yet. */
+  /** Returns without waiting; undefined if no map was read yet. */
   tableNames(): readonly TableName[] | undefined {
     const map = this.#map;
     if (this.#age() >= (map === undefined ? FORCED_READ_MS : this.#options.refreshMs)) this.#readInBackground();
@@ -198,7 +198,7 @@ export class BrokerRouting {
       this.#failure = error;
       throw error;
     } finally {
-      // Also after a failure, so that queries do not overload an unavailable controller.
+      // The time counts after a failure, too, so that queries do not overload an unavailable controller.
       this.#readAt = now();
       this.#readMs = this.#readAt - begunAt;
       this.#reading = undefined;

@@ -52,7 +52,7 @@ export function deliver(endpoint: EngineEndpoint, request: EngineRequest, sink: 
   return endpoint.deliver ? endpoint.deliver(request, sink) : deliverRecorded(endpoint, request, sink);
 }
 
-/** For endpoints without a connection of their own, such as recorded ones. */
+/** Delivers for endpoints without a connection of their own, such as recorded ones. */
 async function deliverRecorded(endpoint: EngineEndpoint, request: EngineRequest, sink: ResponseSink): Promise<void> {
   const given = new AbortController();
   let response: Readable | undefined;
@@ -131,7 +131,7 @@ export class Delivery implements PooledExchange, ResponseFlow, WatchedExchange {
     this.#sink.onAsked(this);
     const { signal, headersTimeoutMs, clock, pool, endpoint, watch } = this.#settings;
     if (signal?.aborted === true) this.#onCallerAbort();
-    // Also aborted if the sink did that in `onAsked`.
+    // The sink may have aborted the request in `onAsked`.
     if (this.#phase === 'over') return this.#outcome.promise;
     this.#cancelTimer = clock.schedule(() => this.#onTimeout(), headersTimeoutMs);
     signal?.addEventListener('abort', this.#onCallerAbort);

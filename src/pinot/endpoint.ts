@@ -55,7 +55,7 @@ export interface EndpointOptions {
   readonly client?: { readonly cert: string; readonly key: string } | undefined;
   /** Default: the system clock. */
   readonly clock?: Clock;
-  /** For requests with `mayLeave`; default: none is watched. */
+  /** Watches requests with `mayLeave`; by default none is watched. */
   readonly hangs?: HangWatch | undefined;
 }
 

@@ -10,7 +10,7 @@ import type { ResponseSink, EngineEndpoint, EngineRequest, EngineResponse } from
 export interface MoreBrokers {
   /** Those known now. Neither waits nor throws. */
   readonly known: () => readonly PooledEndpoint[];
-  /** After all known ones failed. */
+  /** Called after all known brokers failed. */
   readonly afterFailure: () => Promise<readonly PooledEndpoint[]>;
   /** Called for a broker that rejected the credential of the gateway while another one accepted it. */
   readonly onRejection: (message: string, url: string) => void;

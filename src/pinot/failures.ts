@@ -131,6 +131,6 @@ function isBadHttp(error: unknown): boolean {
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
   const { code, name } = error as { code?: unknown; name?: string };
-  // That of a DOMException is a number.
+  // The code of a DOMException is a number.
   return typeof code === 'string' ? code : (name ?? 'unknown');
 }

@@ -7,7 +7,7 @@ import { EngineError, type EngineEndpoint } from './types.ts';
 /** Time without progress after which an endpoint is probed. Most requests take less, so they cost no probe. */
 const PROBE_AFTER_MS = 2_000;
 const PROBE_TIMEOUT_MS = 2_000;
-/** Of the request's time-out, so that half of it is left for another endpoint. */
+/** This part of the request's time-out is waited for, so that half of it is left for another endpoint. */
 const SHARE = 0.25;
 /** How long others are tried before an endpoint that hangs, unless a later probe gets a response. */
 const HUNG_MS = 60_000;

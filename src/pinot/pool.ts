@@ -25,11 +25,11 @@ const MAX_HEAD_BYTES = 64 * 1024;
 /** An exchange that may wait for a connection. */
 export interface PooledExchange extends Dispatcher.DispatchHandler {
   readonly options: Dispatcher.DispatchOptions;
-  /** On whose behalf it is; the gateway itself is one caller, too. */
+  /** The caller on whose behalf it is sent; the gateway itself is one caller, too. */
   readonly caller: string;
   /** Set before the request is written. */
   link: EngineLink | undefined;
-  /** For the pool. */
+  /** Used by the pool. */
   place: Place | undefined;
   isDispatched: boolean;
   /** Called instead of the dispatch where too many wait. */

@@ -27,7 +27,7 @@ export interface BrokerListing {
 export interface Listings {
   /** False for versions before 1.2, which respond to `GET /databases` with 404. */
   readonly hasDatabases: boolean;
-  /** By database. Contains the previous listing of a database that could not be read. */
+  /** The key is the database. A database that could not be read has its previous listing. */
   readonly byDatabase: ReadonlyMap<string, BrokerListing>;
   /** Why databases could not be read, by database. */
   readonly failures: ReadonlyMap<string, EngineError>;
@@ -86,7 +86,7 @@ export async function readListings(
 
 interface ReadTogether {
   readonly addressing: Addresses;
-  /** By database; undefined if they must be read for each database. */
+  /** The key is the database; undefined if they must be read for each database. */
   readonly logicalTables: ReadonlyMap<string, readonly TableName[]> | undefined;
   readonly signal: AbortSignal;
 }
@@ -138,7 +138,7 @@ async function readListing(
   return { brokersOf: addressing.urlsByTable(brokers), logicalTables: own };
 }
 
-/** Of one database. Older versions have no logical tables. */
+/** Reads the logical tables of one database. Older versions have none. */
 async function listLogicalTables(
   controller: EngineEndpoint,
   headers: Readonly<Record<string, string>>,

@@ -20,7 +20,7 @@ export interface EngineRequest {
   readonly caller?: string;
   /** Whether the request may be sent again, also to another endpoint, if no response arrived. Default: true for GET and HEAD. Never for a stream body. */
   readonly repeatable?: boolean;
-  /** Of the client's request that this one serves. */
+  /** The trace of the client's request that this one serves. */
   readonly trail?: Trail | undefined;
 }
 

@@ -62,7 +62,7 @@ export const MuteCount = Type.Object(
 );
 export type MuteCount = Static<typeof MuteCount>;
 
-/** For the spec of a report. */
+/** The schema for the spec of a report. */
 export const MUTES_RULE = {
   cel: `!has(self.mutes) || self.mutes.all(mute, !mute.entity.matches('${EVERY_ENTITY}') || (has(mute.check) && !'${CHECK_END}'.matches('^' + mute.check.replace('*', '.*') + '$')))`,
   message:

@@ -16,7 +16,7 @@ export class StoreError extends Error {
   readonly code: StoreErrorCode;
   /** Least delay before another attempt, milliseconds, where the store knows it. */
   readonly retryAfterMs: number | undefined;
-  /** With `forbidden`: the backing store refuses the account of this process, whatever the rights of the caller are. */
+  /** True with `forbidden` if the backing store refuses the account of this process, whatever the rights of the caller are. */
   readonly ownAccount: boolean;
 
   constructor(
@@ -32,7 +32,7 @@ export class StoreError extends Error {
   }
 }
 
-/** For `retry()`: the delay after a conflict, milliseconds; undefined for any other error. */
+/** The delay of `retry()` after a conflict, milliseconds; undefined for any other error. */
 export function conflictRetryAfterMs(error: unknown): number | undefined {
   return error instanceof StoreError && error.code === 'conflict' ? (error.retryAfterMs ?? 0) : undefined;
 }

@@ -48,7 +48,7 @@ function examineTable(
   if (size.small.count <= maxSmallFraction * size.measured) {
     const { segments } = table;
     const missing = segments.ok ? Math.max(0, segments.value.completed - size.measured) : 0;
-    // With the missing ones, too many may be small.
+    // The segments that are missing may all be small.
     if (size.incomplete !== undefined && size.small.count + missing > maxSmallFraction * (size.measured + missing)) {
       findings.couldNotRead('table', table.name, 'the sizes of its segments', size.incomplete);
     }

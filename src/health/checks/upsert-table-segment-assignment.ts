@@ -63,7 +63,7 @@ function replicaGroups(
   return stored?.find((partitions) => partitions.name === `${table.rawName}_CONSUMING`);
 }
 
-/** Without stored replica groups: a partition on more servers than replicas is split within a group. */
+/** Used where no replica groups are stored: a partition on more servers than replicas is split within a group. */
 function inferredFault(table: TableSnapshot, servers: readonly string[]): string | undefined {
   const replicas = Number(table.config.replication);
   if (!(servers.length > replicas)) return undefined;

@@ -169,7 +169,7 @@ function instanceAssignments(map: JsonValue): InstanceAssignment[] {
   });
 }
 
-/** For each index type, by its name in the segment metadata: the configuration fields with its columns. */
+/** The configuration fields that list the columns of each index type; the key is its name in the segment metadata. */
 const INDEX_LISTS: readonly (readonly [index: string, lists: readonly string[], maps: readonly string[]])[] = [
   ['inverted-index', ['invertedIndexColumns'], []],
   ['range-index', ['rangeIndexColumns'], []],

@@ -16,7 +16,7 @@ import type { Gather, GatherRequest } from '../run/run.ts';
 import type { InstanceScheme } from '../settings.ts';
 import { NOT_READ, readFailed, type ClusterSnapshot, type FailedRead, type Read } from '../snapshot.ts';
 
-/** For callers that may not import the engine's folder. */
+/** Exported again for callers that may not import the engine's folder. */
 export type HealthEngine = Engine;
 
 export interface GatherOptions {

@@ -143,7 +143,7 @@ export function remuteCheck(active: readonly ActiveMute[], check: CheckStatus): 
   };
 }
 
-/** As `remuteCheck`, for a result that is carried over. It lists no findings. */
+/** Does what `remuteCheck` does, for a result that is carried over. Such a result lists no findings. */
 function remuteEvaluated(active: readonly ActiveMute[], check: string, evaluated: LastEvaluated): LastEvaluated {
   const { mutedCount: _, mutes = [], ...rest } = evaluated;
   const known = new Map(mutes.map(({ id, findingCount }) => [id, findingCount]));

@@ -44,7 +44,7 @@ interface Failed {
 
 /** What the receiver knows of one report. */
 interface DeliveredReport {
-  /** By fingerprint. */
+  /** The key is the fingerprint. */
   readonly alerts: ReadonlyMap<string, HealthAlert>;
   /** Milliseconds of the monotonic clock. */
   readonly at: number;
@@ -53,7 +53,7 @@ interface DeliveredReport {
 /**
  * Sends the failing checks of each report to a webhook, on the leader.
  *
- * Each delivery contains the current alerts, and those that ended since the last successful one. Failures of one report do not delay the others. A new leader sends what fires; what ended before is not known to it.
+ * Each delivery contains the current alerts, and those that ended since the last successful one. Failures of one report do not delay the others. A new leader sends firing alerts; it cannot resolve alerts that ended before it led.
  */
 export class HealthWebhook {
   readonly #options: HealthWebhookOptions;

@@ -67,7 +67,7 @@ export class ReportLoop {
       return;
     }
     this.#cancelTimer();
-    // In a microtask: the store may call its subscribers before its own write has resolved.
+    // A microtask is needed because the store may call its subscribers before its own write has resolved.
     this.#working = Promise.resolve()
       .then(() => this.#step())
       .then(

@@ -58,7 +58,7 @@ export class ReportRuns {
     return this.#lastRunAt !== undefined && this.#fullRunAt(spec, this.#lastRunAt) > this.#options.clock.now();
   }
 
-  /** After the clock was set back: no time of this process is in the future. @param now milliseconds since the epoch */
+  /** Call it after the clock was set back, so that no time of this process is in the future. @param now milliseconds since the epoch */
   adoptEarlierTime(now: number): void {
     if (this.#lastRunAt !== undefined) this.#lastRunAt = Math.min(this.#lastRunAt, now);
     this.#unreadAt = Math.min(this.#unreadAt, now);
@@ -78,7 +78,7 @@ export class ReportRuns {
     const startedAt = clock.now();
     const started = { id: request.id, checks: [], checksTotal: settings.checks.length };
     await this.#options.writer.write((status) => withRunning(status, started));
-    // Only now: a run whose start could not be written is still due.
+    // This comes after the write: a run whose start could not be written is still due.
     this.#lastRunAt = startedAt;
     const progress = this.#progressWriter(request.id);
     const deadline = new Deadline(clock, this.#options.deadlineMs ?? settings.deadlineMs, this.#options.signal);
@@ -148,7 +148,7 @@ export class ReportRuns {
         this.#options.onStatusChange(written, change);
     } finally {
       deadline.clear();
-      // After an error, too: it must not be repeated without a pause.
+      // This is done after an error, too, which must not be repeated without a pause.
       if (this.#recheck.at <= clock.now()) this.#recheck = { ...this.#recheck, at: clock.now() + RECHECK_MS };
     }
   }

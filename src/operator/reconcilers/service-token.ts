@@ -28,7 +28,7 @@ export interface ServiceTokenObserved extends ReconciledObject<'ServiceToken'>, 
    * Infinity for one that does not expire.
    */
   readonly assignedUntil: number;
-  /** Of all ServiceTokens. */
+  /** The number of all ServiceTokens. */
   readonly tokenCount: number;
   /** Whether the access key in the Secret is that of another token, or is named by an assignment already. */
   readonly keyTaken: boolean;
@@ -88,7 +88,7 @@ export function serviceTokenReconciler(
       const secretName = object ? object.spec.secretName : deletedSecrets.get(name);
       const isTaken = (accessKey: string): boolean => isOfAnotherToken(store, accessKey, name);
       const secrets = await observeSecrets(store, { name, object, secretName, rules, isTaken, signal });
-      // Without a Secret left to delete, the name is not needed again.
+      // If no Secret is left to delete, the name is not needed again.
       if (secrets.orphans.length === 0) deletedSecrets.delete(name);
       const accessKey = secrets.hashes?.accessKey;
       const inSecret = secrets.tokenSecret && readTokenSecret(secrets.tokenSecret)?.accessKey;
@@ -152,13 +152,13 @@ function reconcile(
 
 /** Milliseconds, not positive if it is over. */
 interface Lifetime {
-  /** Until spec.expiresAt. */
+  /** Milliseconds until spec.expiresAt. */
   readonly expiresInMs: number;
-  /** Until the token has no role. */
+  /** Milliseconds until the token has no role. */
   readonly assignedForMs: number;
-  /** Until its Secret is read again. */
+  /** Milliseconds until its Secret is read again. */
   readonly checkMs: number;
-  /** Until a token without a hash counts as abandoned; Infinity for any other. */
+  /** Milliseconds until a token without a hash counts as abandoned; Infinity for any other. */
   readonly abandonedInMs: number;
 }
 
@@ -234,7 +234,7 @@ const EXPIRED: Outcome = {
   message: 'the token has expired: set a later spec.expiresAt, or delete the ServiceToken',
 };
 
-/** Of a token that is still accepted. The change of the reason is recorded as an Event. */
+/** The condition of a token that is still accepted. The change of the reason is recorded as an Event. */
 function expiringSoon({ spec }: ServiceToken): Outcome {
   const message = `the token is valid and has a role; it expires at ${spec.expiresAt}, within 24 hours: set a later spec.expiresAt if it is still needed`;
   return { ...READY, reason: 'Expiring', message };

@@ -69,7 +69,7 @@ export function readTokenSecret(secret: Secret): TokenKeys | undefined {
   return parseBearerToken(formatBearerToken({ accessKey: decode('accessKey'), secretKey: decode('secretKey') }));
 }
 
-/** Also for a Secret that exists although the store, which reads only labelled Secrets, does not show it. */
+/** Also used for a Secret that exists although the store, which reads only labelled Secrets, does not show it. */
 export function secretNotOwned(name: string): Outcome {
   return {
     class: 'stalled',

@@ -12,7 +12,7 @@ export interface SecretOwnership {
 
 /** The Secrets of a ServiceToken, and the hashes of its token. */
 export interface ObservedSecrets {
-  /** In the status, or else in the Secret of version 0.1. */
+  /** It is in the status, or else in the Secret of version 0.1. */
   readonly hashes: TokenHashes | undefined;
   /** The Secret named by spec.secretName, if it belongs to the ServiceToken. */
   readonly tokenSecret: Secret | undefined;
@@ -25,10 +25,10 @@ export interface ObservedSecrets {
 }
 
 interface WantedSecret {
-  /** Of the ServiceToken. */
+  /** The name of the ServiceToken. */
   readonly name: string;
   readonly object: ServiceToken | undefined;
-  /** Of the Secret with the token. */
+  /** The name of the Secret with the token. */
   readonly secretName: string | undefined;
   readonly rules: SecretOwnership;
   /** Whether the access key is that of another ServiceToken. */

@@ -115,7 +115,7 @@ class Converter {
     const bytes = this.#in;
     const close = afterPlainText(bytes, from + 1);
     if (bytes[close] === QUOTE) {
-      // With its quotes, as it is.
+      // The value is written as it is, with its quotes.
       if (close === from + 1 || hasSpecial(bytes, from + 1, close)) this.#copy(from, close + 1);
       else this.#copy(from + 1, close);
       return close + 1;

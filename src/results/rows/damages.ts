@@ -7,7 +7,7 @@ const MAX_DAMAGED = 1_000;
 
 /** Why results could not be read. Stores find a damage of rows only when these are read. */
 export class Damages {
-  /** By id. */
+  /** The key is the id. */
   readonly #found = new LruCache<string, string>({ maxWeight: MAX_DAMAGED });
 
   /** The message of the damage; undefined if none was found. */

@@ -27,7 +27,7 @@ export function requireRoom(
     throw tooMany(`the texts of the asynchronous queries of this gateway exceed ${MAX_HELD_BYTES} bytes`);
 }
 
-/** Of the places for running queries, the part that one caller can occupy: its long queries do not block those of others. */
+/** The part of the places for running queries that one caller can occupy: its long queries do not block those of others. */
 const SHARE_OF_CALLER = 0.75;
 
 /** The places for running queries. How many wait is limited by `requireRoom`. */

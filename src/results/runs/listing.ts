@@ -18,7 +18,7 @@ export interface ListingOptions {
 }
 
 export interface OwnQueries {
-  /** At most `limit`; one more where there are more. */
+  /** Contains at most `limit` items, or one more where there are more. */
   readonly queries: RunStatus[];
   /** Whether the store has too many states to read all of them. */
   readonly isIncomplete: boolean;

@@ -7,7 +7,7 @@ import { isActive, type RunError, type RunState, type RunStatus } from './status
 export interface AsyncQuery {
   /** SRN of the caller. */
   readonly owner: string;
-  /** As it is recorded. */
+  /** The SQL as it is recorded. */
   readonly sql: string | undefined;
   readonly tables: readonly TableName[];
   /** Memory that the query needs while it waits, in bytes. */
@@ -69,7 +69,7 @@ export class Run {
     this.query = query;
     this.#clock = clock;
     this.#maxTimeMs = maxTimeMs;
-    // From the submission on: a query that waits ends, too.
+    // The time counts from the submission on: a query that waits ends, too.
     this.#deadline = new Deadline(clock, maxTimeMs, this.#stopping.signal);
     const { owner, sql, tables } = query;
     this.#status = { ...ids, owner, tables, ...(sql !== undefined && { sql }), state: 'queued', rowCount: 0, bytes: 0 };

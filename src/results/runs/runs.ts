@@ -184,7 +184,7 @@ export class QueryRuns {
   #enter(run: Run): void {
     const place = this.#places.enter(run.query.owner, {
       start: () => this.#startIn(run),
-      // Without limits of its own the queue refuses nothing.
+      // The queue has no limits of its own, so it refuses nothing.
       refuse: () => undefined,
     });
     this.#held.set(run.requestId, place);

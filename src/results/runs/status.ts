@@ -117,7 +117,7 @@ function isRunError(value: unknown): boolean {
   return Number.isSafeInteger(status) && typeof message === 'string';
 }
 
-/** That a process with asynchronous queries is running. */
+/** States that a process with asynchronous queries is running. */
 export interface AliveNote {
   readonly instance: string;
   /** Epoch milliseconds. */

@@ -6,7 +6,7 @@ export function throwIfAborted(signal: AbortSignal): void {
   if (signal.aborted) throw abortedByCaller();
 }
 
-/** For promises without abort support: only the wait ends; the work itself ends by its own timeout. @throws {QueryError} aborted */
+/** Ends the wait for a promise without abort support; the work itself ends by its own time-out. @throws {QueryError} aborted */
 export function untilCallerAborts<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return untilAborted(work, signal, abortedByCaller);
 }

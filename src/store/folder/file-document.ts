@@ -3,7 +3,7 @@ import { StoreError } from '../resource-store.ts';
 import type { SharedDocument } from '../shared-document.ts';
 import { isMissing, readBounded, signatureOf, writeAtomically } from './files.ts';
 
-/** Only for the owner, as the other files of the folder. */
+/** Only the owner may read it, like the other files of the folder. */
 const MODE = 0o600;
 const MISSING = 'missing';
 

@@ -21,7 +21,7 @@ import { STORED_KINDS, Views } from '../views.ts';
 
 export interface FolderStoreOptions {
   readonly clock?: Clock;
-  /** For the log: called with files that are rejected, watch failures and errors of listeners. */
+  /** Called with files that are rejected, watch failures and errors of listeners, so that they can be logged. */
   readonly onError?: (error: unknown, context: { readonly kind?: ResourceKind; readonly during: string }) => void;
   /** Delay between a change and the scan of the folder, milliseconds, so that a file being copied is complete. 100 by default. */
   readonly debounceMs?: number;

@@ -102,7 +102,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Without empty fields: to a server they are the same as missing ones. */
+/** Removes empty fields: to a server they are the same as missing ones. */
 function withoutEmpty(record: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(record).filter(([, value]) => {

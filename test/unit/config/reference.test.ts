@@ -9,7 +9,7 @@ it('lists each flag with a space before its description, all in one column', () 
   expect(new Set(columns.map((column) => column?.[0].length)).size).toBe(1);
 });
 
-it('has no signs of Markdown', () => {
+it('strips Markdown', () => {
   const help = flagsHelp();
   expect(help).not.toMatch(/`|\]\(/);
   expect(help).toContain('See docs/rbac.md.');

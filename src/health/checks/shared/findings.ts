@@ -14,7 +14,7 @@ export interface OutcomeTexts {
 
 /** Collects the findings of one check: counts all of them and keeps the first MAX_INDEXED_FINDINGS, the worst ones first. */
 export class Findings {
-  /** By severity; those without one have that of the check, and are among the worst. */
+  /** The key is the severity. A fault without one has that of the check, and is among the worst. */
   readonly #faults: Readonly<Record<Severity, Finding[]>> = { critical: [], warning: [], advice: [] };
   readonly #readFailures: Finding[] = [];
   #faultCount = 0;

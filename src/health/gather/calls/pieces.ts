@@ -15,7 +15,7 @@ export interface PieceConsumer<T> {
   end(): T;
 }
 
-/** For status 200 the result of the consumer, for other statuses the start of the body as text. */
+/** Contains the result of the consumer for status 200, and the start of the body as text for any other status. */
 export type DeliveredPieces<T> =
   | { readonly status: 200; readonly value: T }
   | { readonly status: number; readonly text: string };
@@ -57,7 +57,7 @@ class ConsumerSink<T> implements ResponseSink {
 
   constructor(consumer: PieceConsumer<T>) {
     this.#consumer = consumer;
-    // Not awaited if there was no response.
+    // Nothing waits for it if there was no response.
     this.#outcome.promise.catch(() => undefined);
   }
 

@@ -21,7 +21,7 @@ import type { EngineReader } from '../calls/reader.ts';
 const HEALTH_TIMEOUT_MS = 4_000;
 /** One response has the configurations of all tables. */
 const CHILDREN_TIMEOUT_MS = 20_000;
-/** For the metadata of all segments of a table: the controller reads all of it before it responds. */
+/** Applies to the metadata of all segments of a table: the controller reads all of it before it responds. */
 const METADATA_TIMEOUT_MS = 60_000;
 const METADATA_PRIORITY = 7;
 const TASK_QUEUE = 'TaskQueue_';

@@ -37,7 +37,7 @@ export class Differences {
   /** Placement ids by the index of the name; ABSENT if the document does not have the segment. */
   readonly #ideal: number[] = [];
   readonly #view: number[] = [];
-  /** By both placements: a table has few of them. */
+  /** The key is both placements: a table has few of them. */
   readonly #faults = new Map<string, Fault>();
 
   constructor(layout: Layout, viewPlacements: Placements) {

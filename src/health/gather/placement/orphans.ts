@@ -6,9 +6,9 @@ const MAX_COMPARED = 10_000;
 
 /** Segments of one reading that are in only one of the ideal state and the metadata. */
 export class OrphanNames {
-  /** In the metadata and not in the ideal state. */
+  /** Segments that are in the metadata but not in the ideal state. */
   readonly unassigned: string[] = [];
-  /** In the ideal state and not in the metadata. */
+  /** Segments that are in the ideal state but not in the metadata. */
   readonly withoutMetadata: string[] = [];
 
   /** True if there is none. */

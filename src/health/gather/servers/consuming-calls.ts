@@ -12,7 +12,7 @@ import {
 import { FAN_OUT_TIMEOUT_MS } from './fan-outs.ts';
 import type { EngineReader } from '../calls/reader.ts';
 
-/** Between queries and the other calls that the controller forwards; see `PRIORITY` of those. */
+/** These calls start after queries and before the other calls that the controller forwards; see `PRIORITY` of those. */
 const PRIORITY = 3;
 
 export interface ConsumingCallsOptions {

@@ -6,7 +6,7 @@ import { partitionOf } from '../placement/layout.ts';
 
 /** What the servers report about the consuming segments of a table. */
 export interface ConsumingInfo {
-  /** By segment; without segments about which no server reported. */
+  /** The key is the segment. A segment about which no server reported is absent. */
   readonly segments: ReadonlyMap<string, readonly ConsumingReplica[]>;
   /** Number of servers without a response; undefined if the engine version does not report it. */
   readonly silentServers: number | undefined;

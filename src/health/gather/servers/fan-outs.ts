@@ -13,7 +13,7 @@ import { IndexVisitor } from './index-visitor.ts';
 import { StatusError, type Call } from '../calls/call.ts';
 import type { EngineReader } from '../calls/reader.ts';
 
-/** For calls that the controller forwards to the servers of the table. */
+/** Applies to calls that the controller forwards to the servers of the table. */
 export const FAN_OUT_TIMEOUT_MS = 40_000;
 /** Waiting calls with a lower number start first: the most informative ones, then the cheapest. */
 const PRIORITY = { query: 2, primaryKeys: 4, reload: 5, rebalance: 6 } as const;

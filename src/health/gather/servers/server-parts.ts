@@ -65,7 +65,7 @@ export class ServerReadings {
     assignment: Assignment,
     work: (assignment: Assignment) => Promise<T>,
   ): Promise<Read<T>> {
-    // Not in the queue: other tables do not wait for the health of the servers of this one.
+    // This is done outside of the queue: other tables do not wait for the health of the servers of this one.
     const hanging = await this.#options.hanging([...assignment.servers.keys()]);
     return hanging ?? this.#queued(part, () => this.#options.reader.read(() => work(assignment)));
   }

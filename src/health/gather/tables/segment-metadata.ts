@@ -177,7 +177,7 @@ function fieldOf(bytes: Buffer, start: number, end: number): number {
 
 /** Start and end times of segments, all in the unit of the table. */
 class TimeLine {
-  /** By segment; NaN if it has no time. */
+  /** The key is the segment. The value is NaN if the segment has no time. */
   readonly #starts: Float64Array;
   readonly #ends: Float64Array;
 

@@ -35,12 +35,12 @@ import {
 const DOCUMENT_TIMEOUT_MS = 20_000;
 /** The controller requests the sizes from the servers and waits up to 30 s by default. */
 const SIZE_TIMEOUT_MS = 40_000;
-/** After the reads of the whole cluster. */
+/** Tables are read after the whole cluster. */
 const STATE_PRIORITY = 1;
-/** Before other ideal states, because those that wait for their external view take memory. */
+/** External views are read before further ideal states, because an ideal state that waits for its external view takes memory. */
 const VIEW_PRIORITY = 0;
 const SIZE_PRIORITY = 8;
-/** After all other calls: a table whose layout cannot be kept needs its ideal state once more for each further document. */
+/** These calls come last: a table whose layout cannot be kept needs its ideal state once more for each further document. */
 const LATE_STATE_PRIORITY = 9;
 
 /** The parts of a table that have been read so far. */
@@ -56,7 +56,7 @@ export interface TableState {
   segments: Read<SegmentSummary>;
   size: Read<SizeSummary>;
   consumingOffsets: ReadonlyMap<string, number>;
-  /** Of the first read. */
+  /** The names of the first read. */
   orphans: OrphanNames;
   reload: Read<ReloadSummary>;
   primaryKeys: Read<PrimaryKeys>;

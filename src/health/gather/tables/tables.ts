@@ -19,7 +19,7 @@ import { newState, snapshotOf, TableDocuments, type TableState } from './table-d
 
 /** Calls of one kind at once: a kind without responses does not delay the others. */
 const AT_ONCE = { idealState: 6, externalView: 6, enabled: 6, segmentMetadata: 6, size: 4, queries: 6 } as const;
-/** Without a new ideal state or external view for this time, the states of the remaining tables are requested: enabled or disabled. */
+/** If no ideal state or external view arrives for this time, the states of the remaining tables (enabled or disabled) are requested. */
 const STALL_MS = 3_000;
 
 export interface TablesGathererOptions extends Omit<ServerPartsOptions, 'calls' | 'consuming'> {

@@ -1,7 +1,7 @@
 /** Key of the metadata of Arrow and Parquet with the names of the engine, as a JSON array. */
 export const ENGINE_NAMES_KEY = 'olap-warden.columnNames';
 
-/** For a column whose name is empty, which polars rejects, and which is no header of CSV if it is the only one. */
+/** Replaces an empty name of a column, which polars rejects, and which is no header of CSV if it is the only one. */
 const NAME_OF_EMPTY = 'column';
 
 /**
@@ -14,7 +14,7 @@ export function uniqueNames(columnNames: readonly string[]): readonly string[] {
   const given = columnNames.map((name) => name.toWellFormed());
   const taken = new Set(given.map((name) => name.toLowerCase()));
   const kept = new Set<string>();
-  // By the form that `taken` has: for names that differ in case only, the search goes on where the last one ended.
+  // The key has the form that `taken` has: for names that differ in case only, the search goes on where the last one ended.
   const suffixes = new Map<string, number>();
   return given.map((name) => {
     if (name !== '' && !kept.has(name)) {

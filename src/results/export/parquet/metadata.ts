@@ -68,7 +68,7 @@ export function rowGroup(chunks: readonly ColumnChunk[], numRows: number): Thrif
 }
 
 export interface FileSchema {
-  /** With their names, in order. */
+  /** The columns with their names, in order. */
   readonly columns: readonly (readonly [name: string, column: Column])[];
   readonly keyValues: readonly (readonly [key: string, value: string])[];
 }

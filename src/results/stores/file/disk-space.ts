@@ -11,7 +11,7 @@ export class DiskSpace {
     this.#folder = folder;
   }
 
-  /** As last read; undefined before that, and where it cannot be read. Also reads it anew: a disk that stands still must not hold up who asks. */
+  /** The value that was read last; undefined before that, and where it cannot be read. It is read anew in the background: a disk that stands still must not hold up the caller. */
   get last(): StoreSpace | undefined {
     if (!this.#isReading) void this.#read();
     return this.#last;

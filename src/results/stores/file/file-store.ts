@@ -152,7 +152,7 @@ export class FileStore implements ResultStore {
     try {
       await rm(part, { force: true });
       await writeDurably(part, recordToJson(record));
-      // In one step with the check, so that a deletion of this process comes before or after both.
+      // The check and this are one step, so that a deletion of this process comes before or after both.
       if (this.#deleting.has(requestId) || !existsSync(path)) return;
       renameSync(part, path);
       this.#cache.set(requestId, { record, index: this.#cache.peek(requestId)?.index });

@@ -28,14 +28,14 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const SESSION_TIMEOUT_MS = 15_000;
 /** Timeout for one part of an upload. */
 const PART_TIMEOUT_MS = 120_000;
-/** Without a private key, Google's API signs. */
+/** Google's API signs if there is no private key. */
 const SIGN_TIMEOUT_MS = 10_000;
 
 type SentOptions = ReturnType<Bucket['interceptors'][number]['request']>;
 
 export interface GcsSettings {
   readonly bucket: string;
-  /** As returned by `objectPrefix`. */
+  /** The prefix that `objectPrefix` returns. */
   readonly prefix: string;
   /** Base URL of the API; default: the SDK's. */
   readonly endpoint: string | undefined;
@@ -58,12 +58,12 @@ export class GcsObjectClient implements ObjectClient {
     uploads: [],
   };
   readonly #bucket: Bucket;
-  /** Only to open uploads: that changes the retries of all requests of its Storage, and has no timeout of the Storage. */
+  /** Used only to open uploads: that changes the retries of all requests of its Storage, and has no time-out of the Storage. */
   readonly #sessions: Bucket;
   readonly #prefix: string;
   readonly #clock: Clock;
   readonly #publicEndpoint: string | undefined;
-  /** Only for uploads; the SDK has its own connections for other calls. Both use the proxies from the environment. */
+  /** Used only for uploads; the SDK has its own connections for other calls. Both use the proxies from the environment. */
   readonly #uploads = new EnvHttpProxyAgent({
     connect: { timeout: CONNECT_TIMEOUT_MS },
     headersTimeout: PART_TIMEOUT_MS,

@@ -14,7 +14,7 @@ export interface GcsRead {
  * destroyed meanwhile, which ends the process. So a read that is stopped early ends when its response begins, or with the time-out of the SDK.
  */
 export function readObject(file: File, options: Parameters<File['createReadStream']>[0]): GcsRead {
-  // Of a read that is stopped; others reject the wait for their bytes.
+  // The listener receives the error of a read that is stopped; other errors reject the wait for their bytes.
   const stream = withErrorListener(file.createReadStream(options));
   let hasBegun = false;
   let isStopped = false;

@@ -26,9 +26,9 @@ export interface ObjectUpload {
 
 /** Names of permissions, for messages to the administrator. */
 export interface ObjectRights {
-  /** For each kind of access. */
+  /** The right that each kind of access needs. */
   readonly each: { readonly list: string; readonly put: string; readonly get: string; readonly delete: string };
-  /** To find and remove leftovers. */
+  /** The rights that are needed to find and remove leftovers. */
   readonly objects: readonly string[];
   readonly uploads: readonly string[];
 }

@@ -135,7 +135,7 @@ function quoted(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(' and ');
 }
 
-/** Only the kind of the error: an SDK's message may contain access key ids. */
+/** Returns only the kind of the error: an SDK's message may contain access key ids. */
 export function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   const { name, code } = (cause ?? error) as { name?: unknown; code?: unknown };

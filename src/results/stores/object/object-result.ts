@@ -82,7 +82,7 @@ export class ObjectWriter implements ResultWriter {
 /** Fewer than the connections that the SDKs open (50), so that calls other than reads have some. */
 const READS_AT_ONCE = 32;
 const READS_OF_OWNER = READS_AT_ONCE / 2;
-/** As long as a bucket that does not respond is waited for. */
+/** The wait for a bucket that does not respond takes as long. */
 const MAX_WAIT_MS = 12_000;
 
 /** The reads of rows in a bucket; the owners of results take turns. A read lasts for as long as its client reads. */
@@ -93,7 +93,7 @@ export function bucketReads(clock: Pick<Clock, 'monotonic' | 'schedule'>): FairQ
 
 export interface ObjectReaderOptions {
   readonly clock: MonotonicClock;
-  /** Of all readers of a bucket. */
+  /** Shared by all readers of a bucket. */
   readonly reads: FairQueue;
   /** Called when the rows do not exist any more. */
   readonly forget?: () => void;

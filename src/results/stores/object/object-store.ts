@@ -83,7 +83,7 @@ export class ObjectResultStore implements ResultStore {
       const failed = { right: this.#client.rights.each.list, doing: 'listing its objects' };
       throw unusableBucket(this.#client, failed, error);
     }
-    // At once, so that a slow bucket delays the start by the longer of both only.
+    // Both run at the same time, so that a slow bucket delays the start only by the longer of both.
     const tidied = this.#removeLeftovers(own, START_TIDY_MS, signal);
     try {
       await checkRights(this.#client, this.notes, this.#context, signal);

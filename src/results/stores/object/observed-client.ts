@@ -56,7 +56,7 @@ export function observedClient(client: ObjectClient, url: string, { clock, obser
     put: (key, bytes, signal) => observed('put', signal, () => client.put(key, bytes, signal)),
     get: (key, signal) => observed('get', signal, () => client.get(key, signal)),
     size: (key, signal) => observed('size', signal, () => client.size(key, signal)),
-    // Until the response begins: its reader may never read it.
+    // The time ends when the response begins, because its reader may never read it.
     range: (key, from, to, signal) => observed('range', signal, () => client.range(key, from, to, signal)),
     list: (start, signal) => observedPieces('list', signal, () => client.list(start, signal)),
     delete: (key, signal) => observed('delete', signal, () => client.delete(key, signal)),
@@ -104,7 +104,7 @@ function statusOf(error: unknown): number | undefined {
   );
 }
 
-/** Of the first address of a host with several. */
+/** The code of the error; that of the first address where a host has several. */
 function connectionCode(error: unknown): string | number | undefined {
   const { errors, cause } = error as { errors?: readonly unknown[]; cause?: unknown };
   return errorCode(error) ?? errorCode(errors?.[0]) ?? errorCode(cause);

@@ -38,13 +38,13 @@ const CONNECTION_TIMEOUT_MS = 5_000;
 const SOCKET_TIMEOUT_MS = 30_000;
 const DEFAULT_REGION = 'us-east-1';
 const ABORT_TIMEOUT_MS = 30_000;
-/** For credentials that the SDK requests from the cloud. */
+/** Limits the wait for credentials that the SDK requests from the cloud. */
 const SIGN_TIMEOUT_MS = 10_000;
 
 /** Bucket location and access. Credentials come from the SDK's default chain unless both keys are set. */
 export interface S3Settings {
   readonly bucket: string;
-  /** As returned by `objectPrefix`. */
+  /** The prefix that `objectPrefix` returns. */
   readonly prefix: string;
   /** Base URL of the API; default: the SDK's. */
   readonly endpoint: string | undefined;
@@ -263,7 +263,7 @@ class S3Upload implements ObjectUpload {
   async #send(part: Uint8Array): Promise<void> {
     const options = { abortSignal: this.#signal };
     if (this.#uploadId === undefined) {
-      // Without the caller's signal: an upload whose id never arrived could not be aborted.
+      // The caller's signal is not passed: an upload whose id never arrived could not be aborted.
       const created = await mapStoreErrors(
         this.#s3.send(new CreateMultipartUploadCommand(this.#object), {
           abortSignal: AbortSignal.timeout(ABORT_TIMEOUT_MS),
