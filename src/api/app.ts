@@ -218,7 +218,7 @@ function createServers(
     serverFactory: (handler) => {
       controlPlane.handler = handler;
       const listener: Listener = (request, response) => controlPlane.dispatch(request, response);
-      const server = createNodeServer(parts.https, listener);
+      const server = createNodeServer(parts.https, admission, listener);
       trackConnections(server);
       admission.attach(server);
       rejects.attach(server);
@@ -228,8 +228,9 @@ function createServers(
   return { app, controlPlane };
 }
 
-function createNodeServer(https: AppParts['https'], listener: Listener): Server {
+function createNodeServer(https: AppParts['https'], { serverOptions }: Admission, listener: Listener): Server {
   const options = {
+    ...serverOptions,
     requestTimeout: REQUEST_TIMEOUT_MS,
     headersTimeout: HEAD_TIMEOUT_MS,
     handshakeTimeout: HEAD_TIMEOUT_MS,

@@ -59,7 +59,7 @@ async function query(asking: GatewayProcess, token: string): Promise<number> {
 
 describe('strangers', () => {
   it.each([
-    ['/', 60],
+    ['/', 17],
     ['/docs', 10],
     ['/openapi.json', 10],
   ])('that pipeline `GET %s` are served between other callers', async (path, count) => {
@@ -75,6 +75,16 @@ describe('strangers', () => {
     // Two requests were served meanwhile, and the connections for them accepted.
     expect(answers() - before).toBeLessThan((100 * count) / 2);
     await expect.poll(answers, { timeout: WAIT_LIMIT_MS }).toBe(100 * count);
+  });
+
+  it('that pipeline more than may wait are disconnected, and delay no other caller', async () => {
+    const asked = await start();
+    await strangers.pipeline(asked.port, 300, 900, '/');
+    expect((await asked.call('GET', WHOAMI)).status).toBe(200);
+    expect(await probe('livez')).toBe(200);
+    await expect.poll(() => refused('pipelined-requests'), { timeout: WAIT_LIMIT_MS }).toBe(300);
+    // Of each connection the request in service and those that may wait, at most.
+    expect(strangers.answers).toBeLessThanOrEqual(300 * 17);
   });
 
   it('that open more silent connections than there are file descriptors stop nothing', async () => {

@@ -202,7 +202,7 @@ async function attack(cycle: number, tokens: readonly string[]): Promise<void> {
   endAttack();
   const port = Number(new URL(gateway.url).port);
   if (cycle % 4 === 0) return strangers.beSilent(port, 1_100);
-  if (cycle % 4 === 1) return strangers.pipeline(port, 100, 60, '/', true);
+  if (cycle % 4 === 1) return strangers.pipeline(port, 100, 17, '/', true);
   if (cycle % 4 === 2) return gateway.program.readOutput(false);
   for (const idle of tokens) await strangers.uploadIdly(port, idle, 33, 'content-length: 1048576');
 }

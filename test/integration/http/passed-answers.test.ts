@@ -85,6 +85,16 @@ function extra(connection: RawClient): string[] {
 
 const pipelined: Client = async (way, plans) => {
   const wrong: string[] = [];
+  for (let i = 0; i < plans.length; i += MAX_PIPELINED)
+    wrong.push(...(await atOnce(way, plans.slice(i, i + MAX_PIPELINED))));
+  return wrong;
+};
+
+/** The most that a connection may send at once. */
+const MAX_PIPELINED = 17;
+
+const atOnce: Client = async (way, plans) => {
+  const wrong: string[] = [];
   const connection = await RawClient.open(gateway.port);
   const markers = plans.map(nextMarker);
   connection.send(Buffer.concat(markers.map((marker) => requestBytes(authorized(gateway, way.request(marker))))));

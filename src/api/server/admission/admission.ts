@@ -1,15 +1,15 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Clock } from '../../../platform/clock.ts';
-import { FairQueue, type Place, type QueueMetrics } from '../../../platform/fair-queue.ts';
+import type { QueueMetrics } from '../../../platform/fair-queue.ts';
 import { clientNetwork } from '../client-network.ts';
 import { clientAddress, type Trust } from '../request/client-address.ts';
-import { BODY_GRACE_SECONDS, BodyTransfer, hasBody } from './body-rate.ts';
+import { BODY_GRACE_SECONDS, BodyTransfer } from './body-rate.ts';
 import { type Connection, connectionOf, type Exchanged } from './connection.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
 import { MinRate } from './min-rate.ts';
-import { type Listener, parseInParts, serveSequentially } from './pipelining.ts';
-import { disconnectStalledReader, READER_GRACE_SECONDS, ReaderTransfer } from './reader.ts';
+import { boundedPipelining, type Listener, serveSequentially } from './pipelining.ts';
+import { disconnectStalledReaders, READER_GRACE_SECONDS, ReaderTransfer } from './reader.ts';
 import { Turns } from './turns.ts';
 
 /** Bytes a second that a client must move on average. 0 for no minimum. */
@@ -29,13 +29,11 @@ export interface AdmissionOptions {
 }
 
 const MIN_RATES: MinRates = { body: 1024, reader: 1024 };
-/** Connections that may have bytes that are not parsed because their pipelined requests wait: up to 200 KB each. */
-const MAX_PIPELINING = 256;
 
 /** Serves a request; it waited so long for its turn. */
 export type Serve = (request: IncomingMessage, response: ServerResponse, waitedMs: number) => void;
 
-/** Decides what a connection may do: whether it may be open, how much of it is read and parsed, and when its next request starts. */
+/** Decides what a connection may do: whether it may be open, how many of its requests are parsed, and when its next request starts. */
 export class Admission {
   readonly #connections: Connections;
   readonly #turns: Turns;
@@ -43,7 +41,6 @@ export class Admission {
   readonly #bodies: MinRate;
   readonly #readers: MinRate;
   readonly #disconnectsStalled: boolean;
-  readonly #pipelining: FairQueue;
   readonly #onRefused: (limit: string) => void;
   /** The server is about to close. */
   #isClosing = false;
@@ -60,16 +57,19 @@ export class Admission {
     this.#disconnectsStalled = minRates.reader > 0;
     const readers = { name: 'reader-rate', bytesPerSecond: minRates.reader, graceSeconds: READER_GRACE_SECONDS };
     this.#readers = new MinRate({ ...readers, clock, onRefused });
-    const pipelining = { total: MAX_PIPELINING, perKey: MAX_PIPELINING / 2, maxWaiting: 0 };
-    this.#pipelining = new FairQueue({ name: 'pipelined-requests', ...pipelining }, clock);
-    metrics?.watch(...this.#connections.states, this.#turns.state, this.#pipelining, this.#bodies, this.#readers);
+    const pipelining = { name: 'pipelined-requests', total: Infinity, used: 0, waiting: 0 };
+    metrics?.watch(...this.#connections.states, this.#turns.state, pipelining, this.#bodies, this.#readers);
+  }
+
+  /** For the server that it is attached to. */
+  get serverOptions(): Pick<ServerOptions<typeof IncomingMessage>, 'IncomingMessage' | 'shouldUpgradeCallback'> {
+    return boundedPipelining(() => this.#onRefused('pipelined-requests'));
   }
 
   /** Limits the connections of a server that is not listening yet. */
   attach(server: Server): void {
-    this.#connections.attach(server, (socket: Socket, connection: Connection) =>
-      parseInParts(socket, connection, () => this.#holdBytes(connection)),
-    );
+    this.#connections.attach(server);
+    if (this.#disconnectsStalled) disconnectStalledReaders(server, () => this.#onRefused('reader-rate'));
   }
 
   /** A listener that starts requests when it is their turn. */
@@ -79,7 +79,7 @@ export class Admission {
       onBegin: (connection, { request, response }) => {
         this.#connections.begin(connection);
         if (this.#isClosing) announceClose(response);
-        this.#watchRates(connection, request, response);
+        this.#watchRates(connection, request);
       },
       onIdle: (connection) => this.#connections.end(connection),
     });
@@ -106,27 +106,16 @@ export class Admission {
     this.#connections.countCaller(connectionOf(socket), srn);
   }
 
-  #watchRates(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
-    const { socket } = request;
+  #watchRates(connection: Connection, { socket }: IncomingMessage): void {
     // Tests have requests without a connection.
-    if (!(socket instanceof Socket)) return;
-    if (!request.complete && hasBody(request)) this.#bodies.watch(new BodyTransfer(request));
-    if (this.#disconnectsStalled) disconnectStalledReader(response, () => this.#onRefused('reader-rate'));
-    if (connection.isReaderWatched) return;
-    connection.isReaderWatched = true;
+    if (connection.isWatched || !(socket instanceof Socket)) return;
+    connection.isWatched = true;
+    this.#bodies.watch(new BodyTransfer(socket));
     this.#readers.watch(new ReaderTransfer(socket));
   }
 
   #networkOf({ network }: Connection, { request }: Exchanged): string {
     return this.#trust === undefined ? network : clientNetwork(clientAddress(request, this.#trust));
-  }
-
-  #holdBytes({ network }: Connection): Place | undefined {
-    let isRefused = false;
-    const place = this.#pipelining.enter(network, { start: () => undefined, refuse: () => (isRefused = true) });
-    if (!isRefused) return place;
-    this.#onRefused('pipelined-requests');
-    return undefined;
   }
 }
 

@@ -20,11 +20,9 @@ export class Connection {
   readonly waiting: Exchanged[] = [];
   /** The last request that was parsed. */
   last: IncomingMessage | undefined;
-  /** True while reading is paused because requests wait. */
-  isHeld = false;
-  /** True from its first request on: the rate at which it reads its responses is watched. */
-  isReaderWatched = false;
-  /** True when nothing more that it sends is parsed. */
+  /** True from its first request on: the rates at which it sends bodies and reads responses are watched. */
+  isWatched = false;
+  /** True when what it sends is discarded. */
   isEnded = false;
   /** Responds to bytes that are not valid HTTP, after all responses. */
   reject: (() => void) | undefined;

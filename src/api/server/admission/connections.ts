@@ -79,26 +79,19 @@ export class Connections {
     ];
   }
 
-  /**
-   * Counts the connections of a server from now on.
-   * @param onOpen called for each connection over which HTTP is spoken: after the handshake of TLS
-   */
-  attach(server: Server, onOpen: (socket: Socket, connection: Connection) => void): void {
+  /** Counts the connections of a server from now on. */
+  attach(server: Server): void {
     const open = new WeakMap<Socket, Connection>();
     // Node calls it at close(), too.
     server.closeIdleConnections = () => this.closeIdle();
     server.on('connection', (transport: Socket) => {
       const connection = this.#admit(transport);
-      if (connection === undefined) return;
-      open.set(transport, connection);
-      if (!(server instanceof TlsServer)) onOpen(transport, connection);
+      if (connection !== undefined) open.set(transport, connection);
     });
     if (!(server instanceof TlsServer)) return;
     server.on('secureConnection', (secured: TLSSocket) => {
       const connection = open.get(transportOf(secured) ?? secured);
-      if (connection === undefined) return;
-      setConnection(secured, connection);
-      onOpen(secured, connection);
+      if (connection !== undefined) setConnection(secured, connection);
     });
   }
 

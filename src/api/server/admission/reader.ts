@@ -1,5 +1,5 @@
-import type { ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { cutConnection } from '../cut-connection.ts';
 import { connectionOf } from './connection.ts';
 import type { Transfer } from './min-rate.ts';
@@ -45,24 +45,22 @@ export class ReaderTransfer implements Transfer {
 }
 
 /**
- * Disconnects a client that takes nothing at all of its response for this long, or twice as long. Node sees for that how much of a large write the
- * operating system has taken, which the minimum rate cannot.
- * @param onStall called when the client is disconnected
+ * Disconnects clients that take nothing at all of their responses for this long, or twice as long. Node sees for that how much of a large write the operating
+ * system has taken, which the minimum rate cannot.
+ * @param onStall called for each disconnected client
  */
-export function disconnectStalledReader(
-  response: ServerResponse,
+export function disconnectStalledReaders(
+  server: Server,
   onStall: () => void,
   stallMs = READER_GRACE_SECONDS * 1000,
 ): void {
-  const { socket } = response;
-  // In tests without a connection.
-  if (!(socket instanceof Socket)) return;
-  const wait = (): void => void socket.setTimeout(stallMs);
-  response.on('timeout', () => {
-    // The response is not ready yet.
-    if (socket.writableLength === 0) return wait();
+  server.setTimeout(stallMs, (socket: Socket) => {
+    const response = connectionOf(socket).current?.response;
+    // Idle: Node then uses the keep-alive time-out.
+    if (response === undefined) return socket.destroy();
+    // Otherwise the response is not ready yet.
+    if (socket.writableLength === 0) return;
     onStall();
     cutConnection(response);
   });
-  wait();
 }

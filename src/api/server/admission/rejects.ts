@@ -57,8 +57,9 @@ export class Rejects {
   /** The listener of `clientError`; Node emits it for handshakes of TLS, too. */
   readonly clientError = (error: Error & { code?: string }, socket: Socket): void => {
     const code = codeOf(error);
-    // Otherwise it is a consequence of the first one.
-    if (!connectionOf(socket).isEnded) this.#record(code, socket);
+    // A consequence of the first one.
+    if (connectionOf(socket).isEnded && !DISCONNECTS.has(code)) return;
+    this.#record(code, socket);
     const hasNoHttp = socket instanceof TLSSocket && transportOf(socket) === undefined;
     if (DISCONNECTS.has(code) || hasNoHttp || !socket.writable) socket.destroy();
     else this.#reject(socket, RESPONSES[code] ?? BAD_REQUEST);

@@ -58,8 +58,10 @@ export interface TrailEnd {
 }
 
 /** Ends the span of a request. */
-export function endTrail({ span, tables }: Trail, end: TrailEnd): void {
+export function endTrail(trail: Trail, end: TrailEnd): void {
+  const { span } = trail;
   if (span === undefined) return;
+  const { tables } = trail;
   const { method, route, status, principal, clientAddress } = end;
   if (route !== 'none') {
     span.rename(`${method} ${route}`);

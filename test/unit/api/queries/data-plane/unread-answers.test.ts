@@ -11,7 +11,8 @@ import { once } from '../../../../support/once.ts';
 
 const MB = 1024 * 1024;
 const CONNECTIONS = 10;
-const REQUESTS = 200;
+/** The most that a connection may send at once. */
+const REQUESTS = 17;
 const ANSWER = `{"rows":["${'x'.repeat(8 * MB)}"],"tablesQueried":["events"]}`;
 const BODY = JSON.stringify({ sql: 'SELECT a FROM events' });
 

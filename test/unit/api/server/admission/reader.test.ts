@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { disconnectStalledReader, READER_GRACE_SECONDS } from '../../../../../src/api/server/admission/reader.ts';
+import { disconnectStalledReaders, READER_GRACE_SECONDS } from '../../../../../src/api/server/admission/reader.ts';
 import { Admission } from '../../../../../src/api/server/admission/admission.ts';
 import { trackConnections } from '../../../../../src/api/server/cut-connection.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
@@ -80,7 +80,7 @@ class Reader {
 describe.each(['HTTP', 'HTTPS'])('the reader of a response of %s', (protocol) => {
   const isTls = protocol === 'HTTPS';
 
-  async function open(respond: (response: ServerResponse) => void, reader = RATE): Promise<Reader> {
+  async function open(respond: (response: ServerResponse) => void, reader = RATE, stallMs = Infinity): Promise<Reader> {
     clock = new FakeClock();
     refused = [];
     const connections = { total: 10, perAddress: 10 };
@@ -92,10 +92,15 @@ describe.each(['HTTP', 'HTTPS'])('the reader of a response of %s', (protocol) =>
     const pem = isTls
       ? { key: await readFile(pki.path('tls.key')), cert: await readFile(pki.path('tls.crt')) }
       : undefined;
-    const listening = pem === undefined ? createServer(listener) : createTlsServer(pem, listener);
+    const { serverOptions } = admission;
+    const listening =
+      pem === undefined
+        ? createServer(serverOptions, listener)
+        : createTlsServer({ ...pem, ...serverOptions }, listener);
     server = listening;
     trackConnections(listening);
     admission.attach(listening);
+    if (stallMs !== Infinity) disconnectStalledReaders(listening, () => refused.push('stalled'), stallMs);
     await once(listening.listen(0, '127.0.0.1'), 'listening');
     const { port } = listening.address() as AddressInfo;
     const socket = isTls ? connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false }) : connect(port);
@@ -119,10 +124,7 @@ describe.each(['HTTP', 'HTTPS'])('the reader of a response of %s', (protocol) =>
   };
 
   it('is disconnected if it reads nothing', async () => {
-    const client = await open((response) => {
-      disconnectStalledReader(response, () => refused.push('stalled'), 50);
-      whole(response);
-    }, 0);
+    const client = await open(whole, 0, 50);
     await expect.poll(() => refused, { timeout: WAIT_LIMIT_MS }).toEqual(['stalled']);
     await client.rest();
     expect(client.read).toBeLessThan(BYTES);
