@@ -25,11 +25,11 @@ import { type Trust, trustOf } from './server/request/client-address.ts';
 import type { Audit, RequestContext } from './server/context.ts';
 import { trackConnections } from './server/cut-connection.ts';
 import { DataPlane } from './queries/data-plane/data-plane.ts';
-import type { DataPlaneParts } from './queries/data-plane/parts.ts';
+import type { DataPlaneDependencies } from './queries/data-plane/dependencies.ts';
 import { OPERATIONS } from './queries/data-plane/operations.ts';
 import { createDispatcher } from './dispatcher.ts';
 import { registerDocs } from './docs/index.ts';
-import { type JsonLimits, registerJsonBodies } from './server/bodies/json-bodies.ts';
+import { type JsonLimits, registerJsonBodies } from './server/bodies/read-body.ts';
 import { refuseUnknownParameters } from './server/request/known-parameters.ts';
 import { registerCompression } from './server/compression.ts';
 import { RequestWork } from './server/admission/work.ts';
@@ -68,7 +68,7 @@ export interface AppParts {
   readonly observe?: (method: string, route: string, status: number, seconds: number) => void;
   readonly limits?: AppLimits;
   /** Serves queries and pages; their paths are 404 where absent. */
-  readonly dataPlane?: DataPlaneParts | undefined;
+  readonly dataPlane?: DataPlaneDependencies | undefined;
   /** Limits per caller; none where absent. */
   readonly callerLimits?: Limits;
   /** When long work of requests begins. */

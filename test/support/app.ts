@@ -7,7 +7,7 @@ import type { Principal } from '../../src/access/principal.ts';
 import type { Srn } from '../../src/access/policy/srn.ts';
 import type { Engine, KnownTables } from '../../src/pinot/types.ts';
 import { memoryQueue } from '../../src/api/server/admission/memory.ts';
-import type { DataPlaneParts } from '../../src/api/queries/data-plane/parts.ts';
+import type { DataPlaneDependencies } from '../../src/api/queries/data-plane/dependencies.ts';
 import { PaginatedQueries } from '../../src/results/submit/paginated-queries.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../src/results/settings.ts';
 import { MemoryStore } from '../../src/results/stores/memory/memory-store.ts';
@@ -62,7 +62,7 @@ export function fixedAuthenticator(principal: Principal): Authenticator {
 }
 
 /** The parts that serve queries of an engine, with results in memory. */
-export function dataPlaneOf(engine: Engine & KnownTables): DataPlaneParts {
+export function dataPlaneOf(engine: Engine & KnownTables): DataPlaneDependencies {
   const settings = () => DEFAULT_PAGINATION_SETTINGS;
   const queries = new PaginatedQueries({
     store: new MemoryStore({ maxBytes: 16 * 1024 * 1024 }),

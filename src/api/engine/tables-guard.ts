@@ -2,6 +2,8 @@ import { LruCache } from '../../platform/lru.ts';
 import { createGunzip, type Gunzip } from 'node:zlib';
 import type { TableName } from '../../pinot/table-name.ts';
 import { tableNames } from '../../access/sql/table-names.ts';
+import { tableResource } from '../../access/policy/srn.ts';
+import type { RequestContext } from '../server/context.ts';
 import { HttpError } from '../server/errors.ts';
 import { MAX_PLAN_BYTES, planTables } from './plan-tables.ts';
 
@@ -19,6 +21,19 @@ export interface AuthorizedTables {
   readonly mayQuery: (table: TableName) => boolean;
   /** Whether the query is an `EXPLAIN`: the tables in its plan are compared, too. */
   readonly explains: boolean;
+}
+
+/** The tables of an authorized query, for the check of the tables that the engine reports. */
+export function authorizedTables(
+  request: RequestContext,
+  { tables, explains }: { readonly tables: readonly TableName[]; readonly explains: boolean },
+): AuthorizedTables {
+  const { authorizer } = request.server;
+  return {
+    names: tables,
+    explains,
+    mayQuery: (table) => authorizer.isAllowed(request.principal, 'Query', tableResource(table)),
+  };
 }
 
 /**

@@ -8,7 +8,7 @@ import { memoryQueue } from '../server/admission/memory.ts';
 import { classOf } from '../server/request/classify.ts';
 import { requireAllowed } from '../server/context.ts';
 import { writeForwardedAs } from '../server/pending-writes.ts';
-import type { JsonLimits } from '../server/bodies/json-bodies.ts';
+import type { JsonLimits } from '../server/bodies/read-body.ts';
 import { forwardToEngine } from '../engine/forward.ts';
 import { databaseOf } from '../server/request/request-headers.ts';
 import type { BodyTables } from './body-tables.ts';

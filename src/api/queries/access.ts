@@ -1,27 +1,7 @@
-import { clusterResource, tableResource } from '../../access/policy/srn.ts';
-import type { TableName } from '../../pinot/table-name.ts';
+import { clusterResource } from '../../access/policy/srn.ts';
 import type { ResultRecord } from '../../results/result-store.ts';
-import type { AuthorizedTables } from '../engine/tables-guard.ts';
-import { requireAllowed, type RequestContext } from '../server/context.ts';
+import { requireAllowed, requireQuery, type RequestContext } from '../server/context.ts';
 import { addRequired } from '../server/pending-writes.ts';
-
-/** @throws {HttpError} 403 unless the caller may query every one of the tables */
-export function requireQuery(request: RequestContext, tables: readonly TableName[]): void {
-  for (const table of tables) requireAllowed(request, 'Query', tableResource(table));
-}
-
-/** The tables of an authorized query, for the check of the tables that the engine reports. */
-export function authorizedTables(
-  request: RequestContext,
-  { tables, explains }: { readonly tables: readonly TableName[]; readonly explains: boolean },
-): AuthorizedTables {
-  const { authorizer } = request.server;
-  return {
-    names: tables,
-    explains,
-    mayQuery: (table) => authorizer.isAllowed(request.principal, 'Query', tableResource(table)),
-  };
-}
 
 /**
  * Allows the owner of a stored result, and callers with `GetResponseStore` on the cluster. Both still need `Query` on the tables.

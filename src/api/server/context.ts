@@ -2,7 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Authorizer, Decision } from '../../access/authorizer.ts';
 import type { Principal } from '../../access/principal.ts';
-import { formatSrn, type Srn } from '../../access/policy/srn.ts';
+import { formatSrn, type Srn, tableResource } from '../../access/policy/srn.ts';
+import type { TableName } from '../../pinot/table-name.ts';
 import type { Trail } from '../../platform/trail.ts';
 import type { FairQueue } from '../../platform/fair-queue.ts';
 import { redactedStart } from '../../platform/credentials-in-text.ts';
@@ -106,6 +107,11 @@ export function requireAllowed(
     throw new HttpError(403, withReason(deniedMessage(request.principal, action, resource, decision), options.why));
   }
   if (options.write) addRequired(request, { action, resource, decision });
+}
+
+/** @throws {HttpError} 403 unless the caller may query every one of the tables */
+export function requireQuery(request: RequestContext, tables: readonly TableName[]): void {
+  for (const table of tables) requireAllowed(request, 'Query', tableResource(table));
 }
 
 function noteDecision({ trail }: RequestContext, action: string, resource: Srn, allowed: boolean): void {

@@ -16,7 +16,7 @@ import type { PropertyValues } from '../../platform/setting-schema.ts';
 import { createResultStore } from '../../results/stores/result-stores.ts';
 import { measuredStore } from '../../results/stores/measured.ts';
 import type { RegisterRoutes } from '../../api/app.ts';
-import type { DataPlaneParts } from '../../api/queries/data-plane/parts.ts';
+import type { DataPlaneDependencies } from '../../api/queries/data-plane/dependencies.ts';
 import { paginatedQueries } from '../../api/queries/index.ts';
 import { PeerClient, type PeerClientOptions } from '../../api/queries/peer-client.ts';
 import type { PeerRouting } from '../../api/queries/peer-routing.ts';
@@ -46,7 +46,7 @@ export interface QueryServiceOptions {
 export interface QueryService {
   readonly register: RegisterRoutes;
   /** For the data plane. */
-  readonly data: Omit<DataPlaneParts, 'memory'>;
+  readonly data: Omit<DataPlaneDependencies, 'memory'>;
   /** The other gateways, as of the last refresh. */
   readonly peers: () => readonly Peer[];
   close(): Promise<void>;
@@ -85,7 +85,7 @@ export async function createQueryService(options: QueryServiceOptions): Promise<
     settings,
     gatewayId: identity.id,
     clock,
-    newId: () => queries.newId(),
+    newId: () => queries.submissions.newId(),
     instance: Buffer.from(options.random(INSTANCE_BYTES)).toString('hex'),
     metrics,
     onProblem,

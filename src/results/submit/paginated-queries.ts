@@ -15,8 +15,7 @@ import { Renewal } from '../retention/renewal.ts';
 import { isRequestId } from '../request-id.ts';
 import type { ResultReader, ResultStore, StoredResultSummary } from '../result-store.ts';
 import type { PaginationSettings } from '../settings.ts';
-import { type QueryOrigin, type SendQuery, Submissions, type Submitted } from './submissions.ts';
-import type { SubmissionHooks } from './submit.ts';
+import { Submissions } from './submissions.ts';
 import { type StoreUsage, usageOf } from '../retention/usage.ts';
 
 /** A result to be deleted. */
@@ -27,8 +26,9 @@ export interface DeletableResult {
   readonly expirationTimeMs: number;
 }
 
-/** Runs queries once and serves their results in pages. Records the owner of a result; callers of this class check access. */
+/** Serves the results of queries in pages; `submissions` stores them. Records the owner of a result; callers of this class check access. */
 export class PaginatedQueries {
+  readonly submissions: Submissions;
   readonly #store: ResultStore;
   readonly #settings: () => PaginationSettings;
   readonly #identity: GatewayIdentity;
@@ -40,7 +40,6 @@ export class PaginatedQueries {
   readonly #exports: ExportLimit;
   readonly #layouts = new LruCache<string, CsvLayout>({ maxWeight: MAX_LAYOUTS });
   readonly #renewal: Renewal;
-  readonly #submissions: Submissions;
 
   constructor(options: PaginationOptions) {
     this.#store = options.store;
@@ -51,7 +50,7 @@ export class PaginatedQueries {
     this.#metrics = options.metrics ?? NO_METRICS;
     this.#exports = new ExportLimit(options.limits);
     this.#renewal = new Renewal(options);
-    this.#submissions = new Submissions(options, this.#readers);
+    this.submissions = new Submissions(options, this.#readers);
   }
 
   /** `brokerHost` and `brokerPort` of responses; the same object while unchanged. Undefined if any gateway can serve a page. */
@@ -61,19 +60,6 @@ export class PaginatedQueries {
 
   get brokerId(): string {
     return this.#identity.id;
-  }
-
-  /**
-   * Runs a query with `run` and stores its response. `hooks.inspect` rejects the response by throwing.
-   * @throws {QueryError} busy, bad-response, store-full, store-unavailable, aborted; and whatever `run` throws
-   */
-  submit(run: SendQuery, origin: QueryOrigin, signal: AbortSignal, hooks?: SubmissionHooks): Promise<Submitted> {
-    return this.#submissions.submit(run, origin, signal, hooks);
-  }
-
-  /** The id of a result that is submitted later. */
-  newId(): string {
-    return this.#submissions.newId();
   }
 
   /** @throws {QueryError} not-found, also for an expired result that is not deleted yet */

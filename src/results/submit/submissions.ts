@@ -15,10 +15,12 @@ import {
   type SubmitOutcome,
 } from './submit.ts';
 
-/** Runs a query. */
-export type SendQuery = (signal: AbortSignal) => Promise<EngineResponse>;
-
 export type Submitted = SubmitOutcome | { readonly kind: 'refused'; readonly response: EngineResponse };
+
+/** The connection to the broker was lost within the response. The client has received nothing of it, so the query can be sent again. */
+export interface LostResponse {
+  readonly kind: 'lost';
+}
 
 /** Who submitted a query, and the tables it reads. */
 export interface QueryOrigin {
@@ -35,12 +37,23 @@ export interface QueryOrigin {
 
 /** Characters of a query's text that its record has. */
 const MAX_RECORDED_SQL = 4_096;
-/** How often a query is run whose response breaks off while it is stored. */
+/** How often a query is sent whose response breaks off while it is stored. */
 const MAX_RESPONSES = 3;
 
-/** Runs queries and stores their results. */
+/** A query that is submitted. */
+export interface RunningSubmission {
+  /**
+   * Stores a response of the engine. After `lost` the query is sent again, and its next response stored.
+   * @throws {QueryError} bad-response, store-full, store-unavailable, aborted; and what `hooks.inspect` throws to reject the response
+   */
+  store(response: EngineResponse): Promise<Submitted | LostResponse>;
+  /** Releases the place. */
+  end(): void;
+}
+
+/** Stores the results of queries, within the limit of queries at once. */
 export class Submissions {
-  readonly #store: ResultStore;
+  readonly #results: ResultStore;
   readonly #settings: PaginationOptions['settings'];
   readonly #identity: GatewayIdentity;
   readonly #clock: PaginationOptions['clock'];
@@ -51,7 +64,7 @@ export class Submissions {
 
   /** @param readers shared with the reading of results */
   constructor(options: PaginationOptions, readers: Readers) {
-    this.#store = options.store;
+    this.#results = options.store;
     this.#settings = options.settings;
     this.#identity = options.identity;
     this.#clock = options.clock;
@@ -79,15 +92,10 @@ export class Submissions {
   }
 
   /**
-   * Runs a query with `run` and stores its response. `hooks.inspect` rejects the response by throwing.
-   * @throws {QueryError} busy, bad-response, store-full, store-unavailable, aborted; and whatever `run` throws
+   * Takes a place for a query whose responses are to be stored. `end()` must be called once.
+   * @throws {QueryError} busy
    */
-  async submit(
-    run: SendQuery,
-    origin: QueryOrigin,
-    signal: AbortSignal,
-    hooks: SubmissionHooks = {},
-  ): Promise<Submitted> {
+  begin(origin: QueryOrigin, signal: AbortSignal, hooks: SubmissionHooks = {}): RunningSubmission {
     // Asynchronous queries have limits of their own.
     const place = origin.accepted === undefined ? this.#running.tryEnter('') : undefined;
     if (typeof place === 'string') {
@@ -97,27 +105,38 @@ export class Submissions {
       );
     }
     const all = { ...hooks, complete: (rowCount: number) => this.#additions(origin, rowCount) };
+    const submissionOf = (): Submission => this.#submission(origin, origin.accepted?.requestId ?? this.newId());
+    let submission = submissionOf();
     let outcome: SubmissionOutcome = 'failed';
-    try {
-      const submitted = await repeatBroken(() => this.#submitOnce(run, origin, signal, all));
-      outcome = submitted.kind === 'stored' ? 'stored' : 'not_stored';
-      return submitted;
-    } finally {
-      this.#metrics.submitted(outcome);
-      place?.release();
-    }
+    let responses = 0;
+    return {
+      store: async (response) => {
+        responses++;
+        try {
+          const submitted = await this.#store(response, submission, signal, all);
+          outcome = submitted.kind === 'stored' ? 'stored' : 'not_stored';
+          return submitted;
+        } catch (error) {
+          if (responses >= MAX_RESPONSES || !isConnectionLost(error)) throw error;
+          submission = submissionOf();
+          return { kind: 'lost' };
+        }
+      },
+      end: () => {
+        this.#metrics.submitted(outcome);
+        place?.release();
+      },
+    };
   }
 
-  async #submitOnce(
-    run: SendQuery,
-    origin: QueryOrigin,
+  async #store(
+    response: EngineResponse,
+    submission: Submission,
     signal: AbortSignal,
     hooks: SubmissionHooks,
   ): Promise<Submitted> {
-    const submission = this.#submission(origin, origin.accepted?.requestId ?? this.newId());
-    const response = await run(signal);
     if (response.status !== 200) return { kind: 'refused', response };
-    const outcome = await storeResponse(response, this.#store, submission, signal, hooks);
+    const outcome = await storeResponse(response, this.#results, submission, signal, hooks);
     if (outcome.kind !== 'stored') return outcome;
     this.#metrics.scanned(outcome.reader.record.rowBytes);
     return { kind: 'stored', reader: this.#readers.tracked(outcome.reader) };
@@ -144,17 +163,6 @@ export class Submissions {
   }
 }
 
-/** Runs a query again if the connection to the broker was lost within the response: the client has received nothing of it. */
-async function repeatBroken<T>(run: () => Promise<T>): Promise<T> {
-  for (let count = 1; ; count++) {
-    try {
-      return await run();
-    } catch (error) {
-      if (count >= MAX_RESPONSES || !(error instanceof QueryError) || !isConnectionLost(error.cause)) throw error;
-    }
-  }
-}
-
 /** @param length at least 1 */
 function shortened(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
@@ -167,6 +175,6 @@ function defaultLimitWarning(limit: number): string {
   );
 }
 
-function isConnectionLost(cause: unknown): boolean {
-  return cause instanceof EngineError && cause.code === 'unreachable';
+function isConnectionLost(error: unknown): boolean {
+  return error instanceof QueryError && error.cause instanceof EngineError && error.cause.code === 'unreachable';
 }

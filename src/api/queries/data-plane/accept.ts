@@ -8,13 +8,12 @@ import { knownError } from '../../server/app-errors.ts';
 import { HttpError } from '../../server/errors.ts';
 import { queryStatus } from '../query-status.ts';
 import { cancellable, cancelQuery } from './cancel.ts';
-import type { DataPlaneParts } from './parts.ts';
+import type { DataPlaneDependencies } from './dependencies.ts';
 import type { Exchange } from './exchange.ts';
 import { exceptionMessages, shownAnswer } from './failure-message.ts';
-import type { JudgedQuery } from './query.ts';
+import type { AuthorizedQuery } from './judge-query.ts';
 import { sendJson } from './send.ts';
 import { runSubmission, sqlOf } from './submit.ts';
-import { tableHints } from './table-hints.ts';
 
 /** Of the message of a failed query. */
 const MAX_MESSAGE_LENGTH = 4_096;
@@ -23,22 +22,25 @@ const MAX_ERROR_BYTES = 64 * 1024;
 const RETRY_AFTER_SECONDS = '1';
 
 /** Accepts an authorized query that then runs without its caller: 202 with its status. */
-export async function acceptQuery(exchange: Exchange, query: JudgedQuery, parts: DataPlaneParts): Promise<void> {
-  const { runs } = parts;
+export async function acceptQuery(
+  exchange: Exchange,
+  query: AuthorizedQuery,
+  dependencies: DataPlaneDependencies,
+): Promise<void> {
+  const { runs } = dependencies;
   if (runs === undefined) throw new HttpError(501, 'this gateway does not run asynchronous queries');
-  const served = await tableHints(exchange, query.tables, parts.engine);
   // Without a caller the limits of its requests would no longer count the query.
   if (exchange.signal.aborted) throw new HttpError(499, 'the client disconnected');
   const endQuery = exchange.detachQuery();
   const status = await runs
-    .submit(new AcceptedQuery(exchange, { query, served, endQuery }, parts))
+    .submit(new AcceptedQuery(exchange, { query, endQuery }, dependencies))
     .catch((error: unknown) => {
       endQuery();
       throw error;
     });
   const { requestId } = status;
   const headers = { location: `/query/${requestId}`, 'retry-after': RETRY_AFTER_SECONDS };
-  sendJson(exchange, 202, headers, queryStatus(status, parts, exchange.now()));
+  sendJson(exchange, 202, headers, queryStatus(status, dependencies, exchange.now()));
 }
 
 /** A query of a request that is answered already. */
@@ -48,27 +50,25 @@ class AcceptedQuery implements AsyncQuery {
   readonly tables: readonly TableName[];
   readonly heldBytes: number;
   readonly #exchange: Exchange;
-  readonly #parts: DataPlaneParts;
-  readonly #query: JudgedQuery;
-  readonly #served: readonly TableName[];
+  readonly #dependencies: DataPlaneDependencies;
+  readonly #query: AuthorizedQuery;
   readonly #endQuery: () => void;
   #broker: EngineEndpoint | undefined;
   #hasEnded = false;
 
   constructor(
     exchange: Exchange,
-    accepted: { readonly query: JudgedQuery; readonly served: readonly TableName[]; readonly endQuery: () => void },
-    parts: DataPlaneParts,
+    accepted: { readonly query: AuthorizedQuery; readonly endQuery: () => void },
+    dependencies: DataPlaneDependencies,
   ) {
-    const { query, served, endQuery } = accepted;
+    const { query, endQuery } = accepted;
     this.owner = exchange.principal.srn;
     this.sql = sqlOf(query);
     this.tables = query.tables;
     this.heldBytes = JSON.stringify(query.fields).length;
     this.#exchange = exchange;
-    this.#parts = parts;
+    this.#dependencies = dependencies;
     this.#query = query;
-    this.#served = served;
     this.#endQuery = endQuery;
   }
 
@@ -83,8 +83,7 @@ class AcceptedQuery implements AsyncQuery {
     const { requestId, submissionTimeMs, signal, remainingMs } = run;
     const { queryTimeoutMs } = this.#exchange;
     try {
-      const outcome = await runSubmission(this.#exchange, cancellable(this.#query, requestId), this.#parts, {
-        served: this.#served,
+      const outcome = await runSubmission(this.#exchange, cancellable(this.#query, requestId), this.#dependencies, {
         signal,
         // The caller does not wait, so only its limit and that of asynchronous queries apply.
         queryTimeoutMs: Math.min(queryTimeoutMs ?? remainingMs, remainingMs),

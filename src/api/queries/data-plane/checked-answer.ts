@@ -2,11 +2,10 @@ import { Readable } from 'node:stream';
 import { withErrorListener } from '../../../platform/stream-errors.ts';
 import type { EngineResponse } from '../../../pinot/types.ts';
 import { RowCounter } from '../../engine/row-limit.ts';
-import { TablesGuard } from '../../engine/tables-guard.ts';
+import { authorizedTables, TablesGuard } from '../../engine/tables-guard.ts';
 import { HttpError } from '../../server/errors.ts';
-import { authorizedTables } from '../access.ts';
 import type { Exchange } from './exchange.ts';
-import type { JudgedQuery } from './query.ts';
+import type { AuthorizedQuery } from './judge-query.ts';
 
 /**
  * A response that is not stored because of its status. It has rows where the query failed in a part and the caller asked for HTTP statuses, so its
@@ -16,7 +15,7 @@ import type { JudgedQuery } from './query.ts';
 export async function checkedAnswer(
   exchange: Exchange,
   response: EngineResponse,
-  query: Pick<JudgedQuery, 'tables' | 'explains'>,
+  query: Pick<AuthorizedQuery, 'tables' | 'explains'>,
 ): Promise<EngineResponse> {
   const pieces = checked(exchange, response, query);
   const first = await pieces.next();
@@ -33,7 +32,7 @@ async function* joined(first: IteratorResult<Uint8Array, void>, rest: AsyncGener
 async function* checked(
   exchange: Exchange,
   { status, headers, body }: EngineResponse,
-  query: Pick<JudgedQuery, 'tables' | 'explains'>,
+  query: Pick<AuthorizedQuery, 'tables' | 'explains'>,
 ): AsyncGenerator<Uint8Array, void> {
   const { maxRows } = exchange;
   const counter = maxRows === undefined ? undefined : new RowCounter(maxRows, status);

@@ -1,16 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TableName } from '../../../pinot/table-name.ts';
+import type { KnownTables } from '../../../pinot/types.ts';
+import { judgedTableNames } from '../../engine/table-names.ts';
+import { requireQuery } from '../../server/context.ts';
+import { HttpError } from '../../server/errors.ts';
+import { databaseOf } from '../../server/request/request-headers.ts';
 import type { Authentication } from '../../server/authentication/authentication.ts';
 import type { RequestClass, RequestKind } from '../../server/request/classify.ts';
-import type { JsonLimits } from '../../server/bodies/json-bodies.ts';
+import type { JsonLimits } from '../../server/bodies/read-body.ts';
 import { acceptQuery } from './accept.ts';
 import type { Admission } from '../../server/admission/admission.ts';
 import { countRequest, type Limits } from '../../server/admission/callers.ts';
 import { Exchange, type ExchangeParts } from './exchange.ts';
-import { JudgedTexts } from './judged-texts.ts';
 import { sendResultPage } from './page.ts';
-import type { DataPlaneParts } from './parts.ts';
+import type { DataPlaneDependencies } from './dependencies.ts';
 import { passQuery } from './pass.ts';
-import { type QueryReading, readQuery } from './query.ts';
+import { type AuthorizedQuery, engineForm, type JudgedQuery, judgeQuery, JudgedTexts } from './judge-query.ts';
+import { type BodyLimits, readQuery } from './read-query.ts';
 import { submitQuery } from './submit.ts';
 
 /** Checks that every request passes before it is served. */
@@ -33,18 +39,19 @@ export function isData(kind: RequestKind): boolean {
 
 /** Serves queries and pages with plain Node handlers, without fastify. */
 export class DataPlane {
-  readonly #parts: DataPlaneParts;
+  readonly #dependencies: DataPlaneDependencies;
   readonly #checks: Checks;
   readonly #exchange: ExchangeParts;
-  readonly #reading: QueryReading;
+  readonly #bodies: BodyLimits;
+  readonly #texts: JudgedTexts;
 
-  constructor(parts: DataPlaneParts, checks: Checks, exchange: ExchangeParts) {
-    this.#parts = parts;
+  constructor(dependencies: DataPlaneDependencies, checks: Checks, exchange: ExchangeParts) {
+    this.#dependencies = dependencies;
     this.#checks = checks;
     this.#exchange = exchange;
     const { bodyBytes, json } = checks;
-    const { engine, memory, sqlLimits } = parts;
-    this.#reading = { engine, memory, texts: new JudgedTexts(sqlLimits), bodyBytes, json };
+    this.#bodies = { memory: dependencies.memory, bodyBytes, json };
+    this.#texts = new JudgedTexts(dependencies.sqlLimits);
   }
 
   /** Serves a request for which `isData` holds. */
@@ -55,17 +62,65 @@ export class DataPlane {
     this.#run(exchange, requestClass).catch((error: unknown) => exchange.fail(error));
   }
 
+  /** The steps of a request, in order. Each one throws what the client gets. */
   async #run(exchange: Exchange, requestClass: RequestClass): Promise<void> {
-    const { authentication, limits, admission } = this.#checks;
-    await authentication.authenticate(exchange);
-    admission.countCaller(exchange.request, exchange.principal.srn);
-    if (limits !== undefined) countRequest(limits, exchange, requestClass.kind, (call) => exchange.onQueryEnded(call));
+    await this.#checks.authentication.authenticate(exchange);
+    this.#admit(exchange, requestClass);
     const { sql } = requestClass;
-    if (sql === undefined) return sendResultPage(exchange, requestClass, this.#parts);
-    const query = await readQuery(exchange, { ...requestClass, sql }, this.#reading);
-    if (requestClass.kind !== 'submit') return passQuery(exchange, query, this.#parts);
+    if (sql === undefined) return sendResultPage(exchange, requestClass, this.#dependencies);
+    const read = await readQuery(exchange, { ...requestClass, sql }, this.#bodies);
+    const judged = await judgeQuery(exchange, sql, read, this.#texts);
+    const query = await this.#decide(exchange, judged);
+    // Each of these asks a broker, guards the response by the authorized tables and rows, and responds.
+    if (requestClass.kind !== 'submit') return passQuery(exchange, query, this.#dependencies);
     return query.paging.async === true
-      ? acceptQuery(exchange, query, this.#parts)
-      : submitQuery(exchange, query, this.#parts);
+      ? acceptQuery(exchange, query, this.#dependencies)
+      : submitQuery(exchange, query, this.#dependencies);
   }
+
+  /** Counts the connection and the request of the caller. @throws {HttpError} 429 */
+  #admit(exchange: Exchange, { kind }: RequestClass): void {
+    const { limits, admission } = this.#checks;
+    admission.countCaller(exchange.request, exchange.principal.srn);
+    if (limits !== undefined) countRequest(limits, exchange, kind, (call) => exchange.onQueryEnded(call));
+  }
+
+  /** Authorizes a query on all its tables. @throws {HttpError} 403; 400 for `debugOptions` or `FORWARD_TABLE` that are refused */
+  async #decide(exchange: Exchange, judged: JudgedQuery): Promise<AuthorizedQuery> {
+    const { engine } = this.#dependencies;
+    const named = [...new Set(judged.all.flatMap(({ tables }) => tables))];
+    const { signal, principal } = exchange;
+    const tables = named.length === 0 ? [] : await engine.actualTables(named, signal, principal.srn);
+    requireQuery(exchange, tables);
+    const form = engineForm(exchange, judged);
+    return { ...form, tables, served: await tableHints(exchange, tables, engine) };
+  }
+}
+
+const MAX_TABLE_HINTS = 64;
+
+/**
+ * The tables of a query, plus those in `FORWARD_TABLE` headers, which the broker must serve, too. Both are authorized in the same way.
+ * @throws {HttpError} 400, 403
+ */
+async function tableHints(
+  exchange: Exchange,
+  tables: readonly TableName[],
+  known: KnownTables,
+): Promise<readonly TableName[]> {
+  const header = exchange.headers['forward_table'];
+  if (header === undefined) return tables;
+  const hints = [header]
+    .flat()
+    .flatMap((value) => value.split(','))
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  if (hints.length > MAX_TABLE_HINTS) {
+    throw new HttpError(400, `\`FORWARD_TABLE\` names more than ${MAX_TABLE_HINTS} tables`);
+  }
+  const database = databaseOf(exchange.headers);
+  const written = hints.flatMap((name) => judgedTableNames(name, database));
+  const named = await known.actualTables(written, exchange.signal, exchange.principal.srn);
+  requireQuery(exchange, named);
+  return [...new Set([...tables, ...named])];
 }

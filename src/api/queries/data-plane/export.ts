@@ -5,7 +5,7 @@ import type { ResultReader } from '../../../results/result-store.ts';
 import { HttpError } from '../../server/errors.ts';
 import { asksForPart, byteRange, type ByteRange } from './byte-range.ts';
 import { CODING_BYTES, codingFor } from './coding.ts';
-import type { DataPlaneParts } from './parts.ts';
+import type { DataPlaneDependencies } from './dependencies.ts';
 import type { Exchange } from './exchange.ts';
 import { sendBody, VARY } from './send.ts';
 import { whileAllowed } from './while-allowed.ts';
@@ -31,7 +31,7 @@ export async function sendExport(
   exchange: Exchange,
   reader: ResultReader,
   request: ExportRequest,
-  { queries, memory, settings }: Pick<DataPlaneParts, 'queries' | 'memory' | 'settings'>,
+  { queries, memory, settings }: Pick<DataPlaneDependencies, 'queries' | 'memory' | 'settings'>,
 ): Promise<void> {
   const { format, offset } = request;
   const { signal } = exchange;

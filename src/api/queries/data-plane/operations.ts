@@ -1,13 +1,9 @@
-import { type Static, Type, type TSchema } from 'typebox';
+import { Type } from 'typebox';
 import type { Operation } from '../../server/operation.ts';
-import { validatorCompiler } from '../../server/app-validation.ts';
-import { singleParameters } from '../../server/request/target.ts';
-import { NoQuerystring } from '../../server/request/known-parameters.ts';
-import { ErrorBody, HttpError } from '../../server/errors.ts';
+import { ErrorBody } from '../../server/errors.ts';
 import {
   CursorResponse,
   ForwardHeaders,
-  PageQuerystring,
   QueryResponse,
   READ_ERRORS,
   RequestIdParams,
@@ -15,7 +11,6 @@ import {
   ResultsQuerystring,
   SqlBody,
   SqlQuerystring,
-  SqlTextQuerystring,
   SubmitQuerystring,
 } from '../schemas.ts';
 import { QueryStatus } from '../status-schemas.ts';
@@ -112,79 +107,3 @@ export const OPERATIONS: readonly Operation[] = [
     },
   },
 ];
-
-type Validate = (data: unknown) => { value?: unknown; error?: Error };
-
-/** Validates data against the schema that the OpenAPI document has. @throws {RequestValidationError} 400 */
-function reader<S extends TSchema>(
-  schema: S,
-  httpPart: 'body' | 'querystring' | 'params',
-): (data: unknown) => Static<S> {
-  let validate: Validate | undefined;
-  return (data) => {
-    // Compiled on first use to shorten startup.
-    validate ??= validatorCompiler({ schema, httpPart, method: '', url: '' }) as Validate;
-    const { value, error } = validate(data);
-    if (error !== undefined) throw error;
-    return value as Static<S>;
-  };
-}
-
-function parameterReader<S extends TSchema>(schema: S): (parameters: URLSearchParams) => Static<S> {
-  const read = reader(schema, 'querystring');
-  return (parameters) => read(singleParameters(parameters));
-}
-
-/** Paging parameters of a submission. */
-export interface Paging {
-  readonly doPaginate?: boolean;
-  readonly getCursor?: boolean;
-  readonly numRows?: number;
-  readonly async?: boolean;
-}
-
-/** A query as sent by the caller. */
-export interface WrittenQuery {
-  /** Absent only where `sqls` is present. */
-  readonly sql?: string;
-  /** Further texts, only to be validated. */
-  readonly sqls?: readonly string[];
-  readonly queryOptions?: string;
-  readonly trace?: boolean | 'true' | 'false';
-  readonly debugOptions?: string;
-  readonly ignoreCase?: boolean;
-}
-
-export const readPaging = parameterReader(SubmitQuerystring);
-export const readNoParameters = parameterReader(NoQuerystring);
-export const readPagedText = parameterReader(SqlQuerystring);
-export const readText = parameterReader(SqlTextQuerystring);
-export const readPageParameters = parameterReader(PageQuerystring);
-export const readResultsParameters = parameterReader(ResultsQuerystring);
-export const readRequestId = reader(RequestIdParams, 'params');
-export const readSqlBody = reader(SqlBody, 'body');
-
-/** Maximum texts of one request. The limits of a text apply to each of them. */
-const MAX_VALIDATED_TEXTS = 100;
-const { sql, ...otherFields } = SqlBody.properties;
-const readTexts = reader(
-  Type.Object(
-    {
-      ...otherFields,
-      sql: Type.Optional(sql),
-      sqls: Type.Optional(Type.Array(sql, { minItems: 1, maxItems: MAX_VALIDATED_TEXTS })),
-      ignoreCase: Type.Optional(Type.Boolean()),
-    },
-    { additionalProperties: false },
-  ),
-  'body',
-);
-
-/** Body of `/validateMultiStageQuery`. @throws {RequestValidationError} 400; {HttpError} 400 for a body without a text */
-export function readValidationBody(body: unknown): WrittenQuery {
-  const query = readTexts(body);
-  if (query.sql === undefined && query.sqls === undefined) {
-    throw new HttpError(400, 'the body must have the field `sql`, or a list of texts in `sqls`');
-  }
-  return query;
-}

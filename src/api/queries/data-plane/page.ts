@@ -8,12 +8,17 @@ import { HttpError } from '../../server/errors.ts';
 import { requireRead } from '../access.ts';
 import { openResult } from '../open-result.ts';
 import { holderOf } from '../peer-routing.ts';
+import { PageQuerystring, RequestIdParams, ResultsQuerystring } from '../schemas.ts';
+import { parameterReader, schemaReader } from '../../server/request/schema-readers.ts';
 import { CODING_BYTES, codingFor } from './coding.ts';
-import type { DataPlaneParts } from './parts.ts';
+import type { DataPlaneDependencies } from './dependencies.ts';
 import type { Exchange } from './exchange.ts';
 import { exportFormat, sendExport } from './export.ts';
-import { readPageParameters, readRequestId, readResultsParameters } from './operations.ts';
 import { isWhole, sendAnswer, sendJson, sendPage } from './send.ts';
+
+const readRequestId = schemaReader(RequestIdParams, 'params');
+const readResultsParameters = parameterReader(ResultsQuerystring);
+const readPageParameters = parameterReader(PageQuerystring);
 
 const CURSOR_PREFIX = 'responseStore';
 
@@ -29,31 +34,34 @@ const FRAME_BYTES = 64 * 1024;
 export async function sendResultPage(
   exchange: Exchange,
   requestClass: RequestClass,
-  parts: DataPlaneParts,
+  dependencies: DataPlaneDependencies,
 ): Promise<void> {
   if (exchange.method !== 'GET') {
     throw new HttpError(405, `\`${exchange.method}\` is not allowed here: use GET`, { headers: { allow: 'GET' } });
   }
-  const { peers } = parts;
+  const { peers } = dependencies;
   const { requestId } = readRequestId({ requestId: requestClass.segments[1] });
   const { offset, numRows, form } = readWanted(exchange, requestClass);
   const { signal } = exchange;
   const { span } = exchange.trail;
   const holder = await holderOf(exchange, requestId, peers);
   if (holder !== undefined) return sendAnswer(exchange, await holder.forward(exchange, requestClass, signal));
-  const reader = await openResult(requestId, exchange, parts, signal);
+  const reader = await openResult(requestId, exchange, dependencies, signal);
   let sent = false;
   try {
     requireRead(exchange, reader.record);
     if (form !== 'page') {
       const rows = { offset, numRows: numRows ?? Math.max(1, reader.record.rowCount) };
-      if (form === 'links') await sendLinks(exchange, reader, rows, parts);
-      else await traced(span, 'export result', () => sendExport(exchange, reader, { format: form, ...rows }, parts));
+      if (form === 'links') await sendLinks(exchange, reader, rows, dependencies);
+      else
+        await traced(span, 'export result', () =>
+          sendExport(exchange, reader, { format: form, ...rows }, dependencies),
+        );
       return;
     }
-    const { pageSize, maxPageSize } = parts.settings();
+    const { pageSize, maxPageSize } = dependencies.settings();
     const range = { offset, numRows: Math.min(numRows ?? pageSize, maxPageSize) };
-    sent = await readAndSend(exchange, reader, range, parts, signal);
+    sent = await readAndSend(exchange, reader, range, dependencies, signal);
   } finally {
     await reader.close(sent);
   }
@@ -81,7 +89,7 @@ async function sendLinks(
   exchange: Exchange,
   reader: ResultReader,
   rows: PageRequest,
-  { queries }: Pick<DataPlaneParts, 'queries'>,
+  { queries }: Pick<DataPlaneDependencies, 'queries'>,
 ): Promise<void> {
   const { dataSchema, ...found } = await queries.links(reader, rows, exchange.signal);
   sendJson(exchange, 200, NOT_STORED, { ...found, dataSchema: JSON.parse(dataSchema) as unknown });
@@ -92,7 +100,7 @@ export async function readAndSend(
   exchange: Exchange,
   reader: ResultReader,
   range: PageRequest,
-  { queries, memory, settings }: Pick<DataPlaneParts, 'queries' | 'memory' | 'settings'>,
+  { queries, memory, settings }: Pick<DataPlaneDependencies, 'queries' | 'memory' | 'settings'>,
   signal: AbortSignal,
 ): Promise<boolean> {
   const expected = estimate(reader.record, range);

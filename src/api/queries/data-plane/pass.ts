@@ -3,11 +3,10 @@ import { HIGH_WATER_BYTES } from '../../engine/answer-writer.ts';
 import { passAnswer } from '../../engine/forward.ts';
 import { MAX_PLAN_BYTES } from '../../engine/plan-tables.ts';
 import { namingEndpoint } from '../../engine/written-names.ts';
-import { authorizedTables } from '../access.ts';
-import type { DataPlaneParts } from './parts.ts';
+import { authorizedTables } from '../../engine/tables-guard.ts';
+import type { DataPlaneDependencies } from './dependencies.ts';
 import type { Exchange } from './exchange.ts';
-import { engineRequest, type JudgedQuery } from './query.ts';
-import { tableHints } from './table-hints.ts';
+import { engineRequest, type AuthorizedQuery } from './judge-query.ts';
 
 /** Maximum memory of a response that is streamed: the write buffer and the end that is held back for the check. */
 const PASS_BYTES = HIGH_WATER_BYTES + 128 * 1024;
@@ -15,10 +14,13 @@ const PASS_BYTES = HIGH_WATER_BYTES + 128 * 1024;
 const PLAN_BYTES = 2 * MAX_PLAN_BYTES;
 
 /** Runs a query and streams the response. */
-export async function passQuery(exchange: Exchange, query: JudgedQuery, parts: DataPlaneParts): Promise<void> {
-  const { engine, memory } = parts;
-  const { tables, path, explains } = query;
-  const served = await tableHints(exchange, tables, engine);
+export async function passQuery(
+  exchange: Exchange,
+  query: AuthorizedQuery,
+  dependencies: DataPlaneDependencies,
+): Promise<void> {
+  const { engine, memory } = dependencies;
+  const { path, served, explains } = query;
   const { signal } = exchange;
   const endpoint = path.runner === 'broker' ? await engine.brokerFor(served, signal) : engine.controller;
   const lease = await admit(memory, exchange.principal.srn, {

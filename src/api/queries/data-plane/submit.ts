@@ -3,27 +3,28 @@ import { errorType, type TraceSpan } from '../../../platform/tracing.ts';
 import type { Trail } from '../../../platform/trail.ts';
 import type { TableName } from '../../../pinot/table-name.ts';
 import type { EngineEndpoint, EngineRequest, EngineResponse } from '../../../pinot/types.ts';
-import type { QueryOrigin, Submitted } from '../../../results/submit/submissions.ts';
+import type { LostResponse, QueryOrigin, Submitted } from '../../../results/submit/submissions.ts';
 import type { RawField } from '../../../results/scanner/fields.ts';
 import type { SubmissionHooks } from '../../../results/submit/submit.ts';
-import { respelledTables, UnexpectedTables, unexpectedTables } from '../../engine/tables-guard.ts';
-import { authorizedTables } from '../access.ts';
+import { authorizedTables, respelledTables, UnexpectedTables, unexpectedTables } from '../../engine/tables-guard.ts';
 import { credentialRefused, HttpError } from '../../server/errors.ts';
 import { TooManyRows } from '../../engine/row-limit.ts';
 import { namingEndpoint } from '../../engine/written-names.ts';
 import { checkedAnswer } from './checked-answer.ts';
-import type { DataPlaneParts } from './parts.ts';
+import type { DataPlaneDependencies } from './dependencies.ts';
 import type { Exchange } from './exchange.ts';
 import { readAndSend } from './page.ts';
-import { engineRequest, type JudgedQuery } from './query.ts';
+import { engineRequest, type AuthorizedQuery } from './judge-query.ts';
 import { sendAnswer, sendStream } from './send.ts';
-import { tableHints } from './table-hints.ts';
 
 /** Runs a query, stores its result, and responds with the first page. */
-export async function submitQuery(exchange: Exchange, query: JudgedQuery, parts: DataPlaneParts): Promise<void> {
+export async function submitQuery(
+  exchange: Exchange,
+  query: AuthorizedQuery,
+  dependencies: DataPlaneDependencies,
+): Promise<void> {
   const { signal, queryTimeoutMs } = exchange;
-  const served = await tableHints(exchange, query.tables, parts.engine);
-  const outcome = await runSubmission(exchange, query, parts, { served, signal, queryTimeoutMs });
+  const outcome = await runSubmission(exchange, query, dependencies, { signal, queryTimeoutMs });
   if (outcome.kind === 'refused') return sendAnswer(exchange, outcome.response);
   if (outcome.kind === 'unstored') {
     try {
@@ -35,22 +36,21 @@ export async function submitQuery(exchange: Exchange, query: JudgedQuery, parts:
   const { reader } = outcome;
   let sent = false;
   try {
-    sent = await readAndSend(exchange, reader, { offset: 0, numRows: firstPageRows(query, parts) }, parts, signal);
+    const range = { offset: 0, numRows: firstPageRows(query, dependencies) };
+    sent = await readAndSend(exchange, reader, range, dependencies, signal);
   } finally {
     await reader.close(sent);
   }
 }
 
 /** Rows of the first page. */
-function firstPageRows({ paging }: JudgedQuery, { settings }: Pick<DataPlaneParts, 'settings'>): number {
+function firstPageRows({ paging }: AuthorizedQuery, { settings }: Pick<DataPlaneDependencies, 'settings'>): number {
   const { pageSize, maxPageSize } = settings();
   return Math.min(paging.numRows ?? pageSize, maxPageSize);
 }
 
 /** How a submission runs: for a caller that waits, or without one. */
 export interface SubmissionRun {
-  /** Tables that the broker must serve, from `tableHints`. */
-  readonly served: readonly TableName[];
   readonly signal: AbortSignal;
   /** Milliseconds until the response headers of the engine must arrive; undefined for the default of the connection. */
   readonly queryTimeoutMs: number | undefined;
@@ -62,52 +62,62 @@ export interface SubmissionRun {
 }
 
 /**
- * Runs an authorized query and stores its result. The caller closes the reader or the answer of the outcome.
- * @throws {HttpError} 400 for a result with more rows than the caller's limit, 502; and as `PaginatedQueries.submit`
+ * Sends an authorized query to a broker and stores its result. The caller closes the reader or the answer of the outcome.
+ * @throws {HttpError} 400 for a result with more rows than the caller's limit, 502; and as `Submissions.begin` and `RunningSubmission.store`
  */
 export async function runSubmission(
   exchange: Exchange,
-  query: JudgedQuery,
-  parts: DataPlaneParts,
+  query: AuthorizedQuery,
+  { engine, queries }: Pick<DataPlaneDependencies, 'engine' | 'queries'>,
   run: SubmissionRun,
 ): Promise<Submitted> {
-  const { tables, hasDefaultLimit } = query;
-  const { signal, accepted, onRows } = run;
-  const { trail } = exchange;
-  const broker = await parts.engine.brokerFor(run.served, signal);
+  const { signal } = run;
+  const { trail, principal } = exchange;
+  const broker = await engine.brokerFor(query.served, signal);
   run.onBroker?.(broker);
   const endpoint = namingEndpoint(broker, query.commonTables);
-  const submit = (beginStoring: () => void): Promise<Submitted> =>
-    parts.queries.submit(
-      async () => {
-        const { principal } = exchange;
-        const request = engineRequest(query, { queryTimeoutMs: run.queryTimeoutMs, principal, trail });
-        const response = await requestQuery(endpoint, request, run);
-        beginStoring();
-        // Its plan is in the rows, which are not checked otherwise.
-        return query.explains ? checkedAnswer(exchange, response, query) : response;
-      },
-      {
-        owner: exchange.principal.srn,
-        tables,
-        sql: sqlOf(query),
-        hasDefaultLimit,
-        ...(accepted !== undefined && { accepted }),
-      },
-      signal,
-      {
-        inspect: (fields, rowCount) => {
-          const others = requireExpected(exchange, fields, query);
-          // Before the result is visible: its owner could read it until it is deleted, and a deletion may fail.
-          requireRows(exchange, rowCount);
-          return others;
-        },
-        ...(onRows !== undefined && { onRows }),
-      },
-    );
-  const outcome = await tracedStoring(trail, submit);
-  if (outcome.kind !== 'refused') return outcome;
-  const { response } = outcome;
+  const request = engineRequest(query, { queryTimeoutMs: run.queryTimeoutMs, principal, trail });
+  const submission = queries.submissions.begin(originOf(exchange, query, run), signal, hooksOf(exchange, query, run));
+  const storing = new StoringSpan(trail);
+  let outcome: Submitted | LostResponse = { kind: 'lost' };
+  try {
+    while (outcome.kind === 'lost') {
+      const response = await requestQuery(endpoint, request, run);
+      storing.begin();
+      // The plan is in the rows, which are not checked otherwise.
+      outcome = await submission.store(query.explains ? await checkedAnswer(exchange, response, query) : response);
+    }
+  } catch (error) {
+    storing.fail(error);
+    throw error;
+  } finally {
+    storing.end();
+    submission.end();
+  }
+  return outcome.kind === 'refused' ? refused(exchange, query, outcome.response) : outcome;
+}
+
+function originOf({ principal }: Exchange, query: AuthorizedQuery, { accepted }: SubmissionRun): QueryOrigin {
+  const { tables, hasDefaultLimit } = query;
+  const origin = { owner: principal.srn, tables, sql: sqlOf(query), hasDefaultLimit };
+  return accepted === undefined ? origin : { ...origin, accepted };
+}
+
+/** The guard of a response whose rows are stored. */
+function hooksOf(exchange: Exchange, query: AuthorizedQuery, { onRows }: SubmissionRun): SubmissionHooks {
+  return {
+    inspect: (fields, rowCount) => {
+      const others = requireExpected(exchange, fields, query);
+      // Before the result is visible: its owner could read it until it is deleted, and a deletion may fail.
+      requireRows(exchange, rowCount);
+      return others;
+    },
+    ...(onRows !== undefined && { onRows }),
+  };
+}
+
+/** A response that is not stored. */
+async function refused(exchange: Exchange, query: AuthorizedQuery, response: EngineResponse): Promise<Submitted> {
   if (response.status === 401) {
     response.body.destroy();
     throw credentialRefused();
@@ -115,25 +125,31 @@ export async function runSubmission(
   return { kind: 'refused', response: await checkedAnswer(exchange, response, query) };
 }
 
-/** @param submit calls `begin` with each response of the engine, whose rows are stored from then on */
-async function tracedStoring<T>({ span }: Trail, submit: (begin: () => void) => Promise<T>): Promise<T> {
-  let storing: TraceSpan | undefined;
-  const begin = (): void => {
-    storing?.end();
-    storing = span?.child('store result', 'internal');
-  };
-  try {
-    return await submit(begin);
-  } catch (error) {
-    storing?.fail(errorType(error));
-    throw error;
-  } finally {
-    storing?.end();
+/** The span of storing the rows of a response, which begins with each response. */
+class StoringSpan {
+  readonly #trail: Trail;
+  #span: TraceSpan | undefined;
+
+  constructor(trail: Trail) {
+    this.#trail = trail;
+  }
+
+  begin(): void {
+    this.#span?.end();
+    this.#span = this.#trail.span?.child('store result', 'internal');
+  }
+
+  fail(error: unknown): void {
+    this.#span?.fail(errorType(error));
+  }
+
+  end(): void {
+    this.#span?.end();
   }
 }
 
 /** The text that the engine gets. */
-export function sqlOf({ fields }: JudgedQuery): string | undefined {
+export function sqlOf({ fields }: AuthorizedQuery): string | undefined {
   return typeof fields['sql'] === 'string' ? fields['sql'] : undefined;
 }
 
@@ -162,7 +178,11 @@ function requireRows({ maxRows }: Exchange, rowCount: number): void {
  * Compares `tablesQueried` with the authorized tables. A result of others is not returned.
  * @returns the tables that the engine reports in another letter case: each read of the result is authorized for them, too
  */
-function requireExpected(exchange: Exchange, fields: readonly RawField[], query: JudgedQuery): readonly TableName[] {
+function requireExpected(
+  exchange: Exchange,
+  fields: readonly RawField[],
+  query: AuthorizedQuery,
+): readonly TableName[] {
   const { tables: allowed } = query;
   const queried = fields.find(({ name }) => name === 'tablesQueried');
   if (queried === undefined) return [];

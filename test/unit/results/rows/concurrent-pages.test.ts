@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import type { EngineResponse } from '../../../../src/pinot/types.ts';
 import type { PageRequest } from '../../../../src/results/rows/page.ts';
 import { PaginatedQueries } from '../../../../src/results/submit/paginated-queries.ts';
+import { submit } from '../../../support/submit.ts';
 import type { ResultReader } from '../../../../src/results/result-store.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts';
 import { MemoryStore } from '../../../../src/results/stores/memory/memory-store.ts';
@@ -48,7 +49,7 @@ async function readAtOnce(pages: readonly PageRequest[]): Promise<{ whole: numbe
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
   });
   const run = async (): Promise<EngineResponse> => responseOf(answerText(TEXTS));
-  const submitted = await queries.submit(run, { owner: 'srn2:user#ann', tables: [] }, signal);
+  const submitted = await submit(queries.submissions, run, { origin: { owner: 'srn2:user#ann', tables: [] }, signal });
   if (submitted.kind !== 'stored') throw new Error(`the query was ${submitted.kind}`);
   const { requestId } = submitted.reader.record;
   await submitted.reader.close();

@@ -3,6 +3,7 @@ import { damaged, QueryError } from '../../../../src/results/errors.ts';
 import { NO_METRICS } from '../../../../src/results/metrics.ts';
 import type { PaginationOptions } from '../../../../src/results/submit/options.ts';
 import { PaginatedQueries } from '../../../../src/results/submit/paginated-queries.ts';
+import { submit } from '../../../support/submit.ts';
 import { newRequestId } from '../../../../src/results/request-id.ts';
 import type {
   ResultReader,
@@ -65,7 +66,7 @@ const readerOf = (record: Partial<ResultRecord> = {}): ResultReader =>
 
 async function submitted(queries: PaginatedQueries): Promise<ResultReader> {
   const run = async () => responseOf(answerText(ROWS));
-  const outcome = await queries.submit(run, { owner: 'ann', tables: [] }, signal);
+  const outcome = await submit(queries.submissions, run, { origin: { owner: 'ann', tables: [] }, signal });
   if (outcome.kind !== 'stored') throw new Error(outcome.kind);
   return outcome.reader;
 }

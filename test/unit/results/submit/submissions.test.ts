@@ -8,8 +8,9 @@ import { newRequestId } from '../../../../src/results/request-id.ts';
 import type { ResultRecord } from '../../../../src/results/result-store.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../../../src/results/settings.ts';
 import { MemoryStore } from '../../../../src/results/stores/memory/memory-store.ts';
-import { type QueryOrigin, type SendQuery, Submissions } from '../../../../src/results/submit/submissions.ts';
+import { type QueryOrigin, Submissions } from '../../../../src/results/submit/submissions.ts';
 import type { SubmissionHooks } from '../../../../src/results/submit/submit.ts';
+import { type SendQuery, submit } from '../../../support/submit.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { answerText, collect, responseOf, rowTexts } from '../answers.ts';
 
@@ -55,7 +56,7 @@ async function recordOf(
   run: SendQuery = rows,
   hooks?: SubmissionHooks,
 ): Promise<ResultRecord> {
-  const submitted = await submissions.submit(run, { ...ORIGIN, ...origin }, signal, hooks);
+  const submitted = await submit(submissions, run, { origin: { ...ORIGIN, ...origin }, signal, hooks });
   if (submitted.kind !== 'stored') throw new Error(submitted.kind);
   await submitted.reader.close();
   return submitted.reader.record;
@@ -126,7 +127,7 @@ describe('the record of a submitted query', () => {
 
 describe('a submission', () => {
   it('protects its result from the cleaner until it is closed', async () => {
-    const submitted = await submissions.submit(rows, ORIGIN, signal);
+    const submitted = await submit(submissions, rows, { origin: ORIGIN, signal });
     if (submitted.kind !== 'stored') throw new Error(submitted.kind);
     const { requestId } = submitted.reader.record;
     expect(readers.isBeingRead(requestId)).toBe(true);
@@ -136,14 +137,14 @@ describe('a submission', () => {
 
   it('that the engine refuses returns its response', async () => {
     const response = responseOf('no', { status: 429 });
-    const submitted = await submissions.submit(async () => response, ORIGIN, signal);
+    const submitted = await submit(submissions, async () => response, { origin: ORIGIN, signal });
     expect(submitted).toEqual({ kind: 'refused', response });
     expect([outcomes, scanned]).toEqual([['not_stored'], []]);
   });
 
   it('that fails returns the response of the engine', async () => {
     const text = '{"exceptions":[{"errorCode":190}],"numDocsScanned":3}';
-    const submitted = await submissions.submit(async () => responseOf(text), ORIGIN, signal);
+    const submitted = await submit(submissions, async () => responseOf(text), { origin: ORIGIN, signal });
     if (submitted.kind !== 'unstored') throw new Error(submitted.kind);
     expect(await collect(submitted.body)).toBe(text);
     expect([outcomes, scanned]).toEqual([['not_stored'], []]);
@@ -151,7 +152,7 @@ describe('a submission', () => {
 
   it('whose response is no result fails, and stores nothing', async () => {
     const run: SendQuery = async () => responseOf('{"exceptions":[],"numDocsScanned":3}');
-    await expect(submissions.submit(run, ORIGIN, signal)).rejects.toMatchObject({ code: 'bad-response' });
+    await expect(submit(submissions, run, { origin: ORIGIN, signal })).rejects.toMatchObject({ code: 'bad-response' });
     expect([outcomes, scanned]).toEqual([['failed'], []]);
   });
 
@@ -159,20 +160,20 @@ describe('a submission', () => {
     settings.maxSubmissions = 2;
     const gate = Promise.withResolvers<EngineResponse>();
     const waiting: SendQuery = () => gate.promise;
-    const submit = (origin = ORIGIN, run = waiting): Promise<unknown> => submissions.submit(run, origin, signal);
-    const running = [submit(), submit({ ...ORIGIN, accepted: ACCEPTED }), submit({ ...ORIGIN, accepted: ACCEPTED })];
-    running.push(submit());
-    await expect(submit(ORIGIN, rows)).rejects.toMatchObject({
+    const start = (origin = ORIGIN, run = waiting): Promise<unknown> => submit(submissions, run, { origin, signal });
+    const running = [start(), start({ ...ORIGIN, accepted: ACCEPTED }), start({ ...ORIGIN, accepted: ACCEPTED })];
+    running.push(start());
+    await expect(start(ORIGIN, rows)).rejects.toMatchObject({
       code: 'busy',
       message: 'concurrent paginated query limit (2) of this gateway exceeded; try again later',
     });
     expect(outcomes).toEqual([]);
     // An asynchronous one has a limit of its own.
-    running.push(submit({ ...ORIGIN, accepted: ACCEPTED }));
+    running.push(start({ ...ORIGIN, accepted: ACCEPTED }));
     gate.reject(new Error('over'));
     await Promise.allSettled(running);
     expect(outcomes).toEqual(Array(5).fill('failed'));
-    await submit(ORIGIN, rows);
+    await start(ORIGIN, rows);
     expect(outcomes.at(-1)).toBe('stored');
   });
 
@@ -196,7 +197,9 @@ describe('a response that breaks off while it is stored', () => {
   const repeated = async (...responses: readonly (() => EngineResponse)[]): Promise<readonly [number, string]> => {
     let runs = 0;
     const run: SendQuery = async () => responses[Math.min(runs++, responses.length - 1)]!();
-    const end = await submissions.submit(run, ORIGIN, signal).catch((error: unknown) => error as { code?: string });
+    const end = await submit(submissions, run, { origin: ORIGIN, signal }).catch(
+      (error: unknown) => error as { code?: string },
+    );
     return [runs, 'kind' in end ? end.kind : (end.code ?? 'other')];
   };
   const whole = (): EngineResponse => responseOf(answerText(ROWS));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { judgeSql } from '../../../../../src/access/sql/judge.ts';
 import { SQL_LIMITS } from '../../../../../src/access/sql/limits.ts';
-import { JudgedTexts } from '../../../../../src/api/queries/data-plane/judged-texts.ts';
+import { JudgedTexts } from '../../../../../src/api/queries/data-plane/judge-query.ts';
 
 const noTurn = (): Promise<void> => Promise.reject(new Error('a short text needs no turn'));
 

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createEngine } from '../../../../../src/pinot/connection.ts';
 import type { Engine, KnownTables } from '../../../../../src/pinot/types.ts';
-import type { DataPlaneParts } from '../../../../../src/api/queries/data-plane/parts.ts';
+import type { DataPlaneDependencies } from '../../../../../src/api/queries/data-plane/dependencies.ts';
 import { dataPlaneOf, testApp, TEST_HEADERS, TEST_TOKEN } from '../../../../support/app.ts';
 import { FakeEngine } from '../../../../support/fake-engine.ts';
 import { once } from '../../../../support/once.ts';
@@ -19,7 +19,7 @@ const BODY = JSON.stringify({ sql: 'SELECT a FROM events' });
 let fake: FakeEngine;
 let engine: Engine & KnownTables;
 let app: FastifyInstance;
-let dataPlane: DataPlaneParts;
+let dataPlane: DataPlaneDependencies;
 const responses: ServerResponse[] = [];
 
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import type { FairQueue } from '../../../platform/fair-queue.ts';
 import type { PeerRouting } from '../peer-routing.ts';
 
 /** Dependencies of the data plane. */
-export interface DataPlaneParts {
+export interface DataPlaneDependencies {
   readonly engine: Engine & KnownTables;
   readonly queries: PaginatedQueries;
   /** Asynchronous queries; 501 where absent. */

@@ -1,33 +1,41 @@
-import type { JudgedSql } from '../../../access/sql/judge.ts';
+import { judgingSql, judgeSql, type JudgedSql, type RefusedSql, type SqlContext } from '../../../access/sql/judge.ts';
+import { SQL_LIMITS, type SqlLimits } from '../../../access/sql/limits.ts';
 import { judgeDebugOptions } from '../../../access/sql/options-field.ts';
 import { SqlRefusal } from '../../../access/sql/refusal.ts';
 import { DEFAULT_DATABASE, type TableName } from '../../../pinot/table-name.ts';
-import type { EngineRequest, KnownTables } from '../../../pinot/types.ts';
-import type { Turn } from '../../../platform/long-work.ts';
+import type { EngineRequest } from '../../../pinot/types.ts';
+import { inTurns, type Turn } from '../../../platform/long-work.ts';
+import { LruCache } from '../../../platform/lru.ts';
 import { traced } from '../../../platform/tracing.ts';
-import type { RequestClass, SqlPath } from '../../server/request/classify.ts';
-import { HttpError } from '../../server/errors.ts';
-import { type JsonLimits, readJsonBody } from '../../server/bodies/json-bodies.ts';
-import type { FairQueue } from '../../../platform/fair-queue.ts';
-import { withBody } from '../../server/bodies/read-body.ts';
-import { requireQuery } from '../access.ts';
-import { databaseOf } from '../../server/request/request-headers.ts';
 import { tooManyAsked } from '../../engine/row-limit.ts';
+import { HttpError } from '../../server/errors.ts';
+import type { SqlPath } from '../../server/request/classify.ts';
+import { databaseOf } from '../../server/request/request-headers.ts';
 import type { Exchange } from './exchange.ts';
-import type { JudgedTexts } from './judged-texts.ts';
-import {
-  type Paging,
-  readNoParameters,
-  readPagedText,
-  readPaging,
-  readSqlBody,
-  readText,
-  readValidationBody,
-  type WrittenQuery,
-} from './operations.ts';
+import type { Paging, ReadQuery, WrittenQuery } from './read-query.ts';
+
+const MAX_TEXTS = 1_000;
+/** Longer texts are rarely repeated, so they are not cached. */
+const MAX_LENGTH = 8 * 1024;
+/** Characters of the cached results; a result can be many times longer than its text. */
+const MAX_FOUND_LENGTH = 16 * 1024;
+
+/** These always run the multi-stage engine. */
+const MULTISTAGE_PATHS: ReadonlySet<string> = new Set(['/query', '/validateMultiStageQuery']);
+
+/** A query whose tables are known, and that is not authorized yet. */
+export interface JudgedQuery {
+  readonly path: SqlPath;
+  readonly read: ReadQuery;
+  readonly sql: JudgedSql | undefined;
+  readonly sqls: readonly JudgedSql[] | undefined;
+  readonly all: readonly JudgedSql[];
+  /** The `Database` header for the engine. */
+  readonly database: string | undefined;
+}
 
 /** An authorized query, in the form that is sent to the engine. */
-export interface JudgedQuery {
+export interface AuthorizedQuery {
   readonly path: SqlPath;
   readonly paging: Paging;
   /** In the engine's spelling. */
@@ -41,67 +49,33 @@ export interface JudgedQuery {
   /** Fields of the JSON body for the engine. */
   readonly fields: Readonly<Record<string, string | boolean | readonly string[]>>;
   readonly headers: Readonly<Record<string, string>>;
-}
-
-/** Dependencies of `readQuery`. */
-export interface QueryReading {
-  readonly engine: KnownTables;
-  /** For bodies. */
-  readonly memory: FairQueue;
-  readonly texts: JudgedTexts;
-  /** Maximum bytes of a request body. */
-  readonly bodyBytes: number;
-  readonly json: JsonLimits;
+  /** `tables`, and those of `FORWARD_TABLE`, which the broker must serve, too. */
+  readonly served: readonly TableName[];
 }
 
 /**
- * Parses and authorizes the query of a request.
- * @throws {HttpError} 400, 403, 405, 413, 415; {RequestValidationError} 400
+ * Parses the texts of a query.
+ * @throws {HttpError} 400 for a text that is refused, or that does not bound its rows
  */
-export async function readQuery(
+export function judgeQuery(
   exchange: Exchange,
-  requestClass: RequestClass & { readonly sql: SqlPath },
-  reading: QueryReading,
+  path: SqlPath,
+  read: ReadQuery,
+  texts: JudgedTexts,
 ): Promise<JudgedQuery> {
-  requireMethod(exchange, requestClass.sql);
-  const { query, paging, turn } = await readWrittenQuery(exchange, requestClass, reading);
-  if (paging.async === true && requestClass.kind !== 'submit') {
-    throw new HttpError(400, '`async=true` requires `doPaginate=true`: only a stored result can be read later');
-  }
-  const multistage = MULTISTAGE_PATHS.has(requestClass.sql.path);
-  const judged = await traced(exchange.trail.span, 'check SQL', () =>
-    judgeTexts(exchange, query, { multistage, texts: reading.texts, turn }),
-  );
-  const named = [...new Set(judged.all.flatMap(({ tables }) => tables))];
-  const { signal, principal } = exchange;
-  const tables = named.length === 0 ? [] : await reading.engine.actualTables(named, signal, principal.srn);
-  requireQuery(exchange, tables);
-  const headers = engineHeaders(exchange, judged.database);
-  const hasDefaultLimit = judged.sql !== undefined && judged.sql.limit === undefined && !judged.sql.multistage;
-  const explains = judged.all.some((one) => one.explains);
-  const commonTables = judged.sql?.commonTables ?? [];
-  const fields = bodyFields(query, judged);
-  return { path: requestClass.sql, paging, tables, hasDefaultLimit, explains, commonTables, fields, headers };
-}
-
-/** These always run the multi-stage engine. */
-const MULTISTAGE_PATHS: ReadonlySet<string> = new Set(['/query', '/validateMultiStageQuery']);
-
-interface JudgedFields {
-  readonly sql: JudgedSql | undefined;
-  readonly sqls: readonly JudgedSql[] | undefined;
-  readonly all: readonly JudgedSql[];
-  /** The `Database` header for the engine. */
-  readonly database: string | undefined;
+  return traced(exchange.trail.span, 'check SQL', () => judgeTexts(exchange, path, read, texts));
 }
 
 /** @throws {HttpError} 400 for a text that is refused, or that does not bound its rows */
 async function judgeTexts(
   exchange: Exchange,
-  query: WrittenQuery,
-  { multistage, texts, turn }: { multistage: boolean; texts: JudgedTexts; turn: Turn },
-): Promise<JudgedFields> {
+  path: SqlPath,
+  read: ReadQuery,
+  texts: JudgedTexts,
+): Promise<JudgedQuery> {
+  const { query, turn } = read;
   const { queryOptions } = query;
+  const multistage = MULTISTAGE_PATHS.has(path.path);
   const database = databaseOf(exchange.headers);
   const all: JudgedSql[] = [];
   const written = textsOf(query);
@@ -116,7 +90,7 @@ async function judgeTexts(
   }
   const sql = query.sql === undefined ? undefined : all[0];
   const sqls = query.sqls && all.slice(sql === undefined ? 0 : 1);
-  return { sql, sqls, all, database: commonDatabase(all) };
+  return { path, read, sql, sqls, all, database: commonDatabase(all) };
 }
 
 interface NamedText {
@@ -152,69 +126,27 @@ function commonDatabase(all: readonly JudgedSql[]): string | undefined {
   );
 }
 
-/** The engine request of a query. It is always a POST of JSON, which all engine versions support. */
-export function engineRequest(
-  { path: { path }, fields, headers }: JudgedQuery,
-  exchange: Pick<Exchange, 'principal' | 'trail'> & { readonly queryTimeoutMs?: number | undefined },
-): EngineRequest {
-  return {
-    method: 'POST',
-    path,
-    headers: { ...headers, 'content-type': 'application/json; charset=utf-8' },
-    body: JSON.stringify(fields),
-    repeatable: true,
-    trail: exchange.trail,
-    caller: exchange.principal.srn,
-    ...(exchange.queryTimeoutMs === undefined ? {} : { headersTimeoutMs: exchange.queryTimeoutMs }),
-  };
-}
-
-function requireMethod({ method }: Exchange, { methods }: SqlPath): void {
-  if ((methods as readonly string[]).includes(method)) return;
-  const allow = methods.join(', ');
-  throw new HttpError(405, `\`${method}\` is not allowed here: use ${allow}`, { headers: { allow } });
-}
-
-interface WrittenField {
-  readonly query: WrittenQuery;
-  readonly paging: Paging;
-  /** For each part of the work for a long text. */
-  readonly turn: Turn;
-}
-
-async function readWrittenQuery(
-  exchange: Exchange,
-  { sql: { path }, parameters }: RequestClass & { readonly sql: SqlPath },
-  { bodyBytes, json, memory }: QueryReading,
-): Promise<WrittenField> {
-  const supportsPaging = path === '/query/sql';
-  const turnFor = (bytes: number): Turn =>
-    exchange.server.work.bodyTurns(exchange.principal.srn, bytes, () => !exchange.isClosed);
-  if (exchange.method === 'GET') {
-    const turn = turnFor(exchange.url.length);
-    await turn();
-    if (!supportsPaging) return { query: readText(parameters), paging: {}, turn };
-    const query = readPagedText(parameters);
-    return { query, paging: query, turn };
-  }
-  const paging = supportsPaging ? readPaging(parameters) : readNoParameters(parameters);
-  const { signal, principal } = exchange;
-  const options = { max: bodyBytes, memory, caller: principal.srn, signal };
-  return withBody(exchange.request, options, async (bytes) => {
-    const turn = turnFor(bytes.length);
-    await turn();
-    const body = await readJsonBody(exchange, bytes, json, turn);
-    return { query: path === '/validateMultiStageQuery' ? readValidationBody(body) : readSqlBody(body), paging, turn };
-  });
-}
-
 function requireBoundedRows({ maxRows }: Exchange, judged: JudgedSql): void {
   const tooMany = maxRows === undefined ? undefined : tooManyAsked(judged, maxRows);
   if (tooMany !== undefined) throw new HttpError(400, tooMany);
 }
 
+/** A query in the form that is sent to the engine, without its tables. @throws {HttpError} 400 for `debugOptions` that are refused */
+export function engineForm(exchange: Exchange, judged: JudgedQuery): Omit<AuthorizedQuery, 'tables' | 'served'> {
+  const { path, read, sql, all, database } = judged;
+  return {
+    path,
+    paging: read.paging,
+    hasDefaultLimit: sql !== undefined && sql.limit === undefined && !sql.multistage,
+    explains: all.some((one) => one.explains),
+    commonTables: sql?.commonTables ?? [],
+    fields: bodyFields(judged),
+    headers: engineHeaders(exchange, database),
+  };
+}
+
 /** @throws {HttpError} 400 for `debugOptions` that are refused */
-function bodyFields(query: WrittenQuery, { sql, sqls, all }: JudgedFields): JudgedQuery['fields'] {
+function bodyFields({ read: { query }, sql, sqls, all }: JudgedQuery): AuthorizedQuery['fields'] {
   const { trace, ignoreCase } = query;
   const queryOptions = all[0]?.queryOptions;
   const debugOptions = canonicalDebugOptions(query.debugOptions);
@@ -264,4 +196,69 @@ function acceptsGzip(value: string): boolean {
     const quality = parameters.find((parameter) => parameter.startsWith('q='));
     return (coding === 'gzip' || coding === 'x-gzip') && Number(quality?.slice(2) ?? 1) > 0;
   });
+}
+
+/** The engine request of a query. It is always a POST of JSON, which all engine versions support. */
+export function engineRequest(
+  { path: { path }, fields, headers }: AuthorizedQuery,
+  exchange: Pick<Exchange, 'principal' | 'trail'> & { readonly queryTimeoutMs?: number | undefined },
+): EngineRequest {
+  return {
+    method: 'POST',
+    path,
+    headers: { ...headers, 'content-type': 'application/json; charset=utf-8' },
+    body: JSON.stringify(fields),
+    repeatable: true,
+    trail: exchange.trail,
+    caller: exchange.principal.srn,
+    ...(exchange.queryTimeoutMs === undefined ? {} : { headersTimeoutMs: exchange.queryTimeoutMs }),
+  };
+}
+
+/**
+ * Caches the results of `judgeSql`, because clients repeat the same few texts. The tables of a query depend only on its text, database, options and path.
+ * Authorization is not cached.
+ */
+export class JudgedTexts {
+  readonly #known = new LruCache<string, JudgedSql | RefusedSql>({ maxWeight: MAX_TEXTS });
+  readonly #limits: SqlLimits;
+
+  constructor(limits: SqlLimits = SQL_LIMITS) {
+    this.#limits = limits;
+  }
+
+  /** Maximum bytes of one text. */
+  get maxBytes(): number {
+    return this.#limits.bytes;
+  }
+
+  /**
+   * Same result as `judgeSql`.
+   * @param turn for each part of a long text; there is no promise for others
+   */
+  judge(
+    sql: string,
+    { database, queryOptions, multistage }: Omit<SqlContext, 'limits'>,
+    turn: Turn,
+  ): JudgedSql | RefusedSql | Promise<JudgedSql | RefusedSql> {
+    const context = { database, queryOptions, multistage, limits: this.#limits };
+    if (sql.length + (queryOptions?.length ?? 0) > MAX_LENGTH) return judgeLong(sql, context, turn);
+    const key = JSON.stringify([sql, database, queryOptions, multistage]);
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const judged = judgeSql(sql, context);
+    if (lengthOf(judged) <= MAX_FOUND_LENGTH) this.#known.set(key, judged);
+    return judged;
+  }
+}
+
+/** The JSON of the request was parsed in the turn before. */
+async function judgeLong(sql: string, context: SqlContext, turn: Turn): Promise<JudgedSql | RefusedSql> {
+  await turn();
+  return inTurns(judgingSql(sql, context), turn);
+}
+
+function lengthOf(judged: JudgedSql | RefusedSql): number {
+  if (!judged.ok) return judged.reason.length;
+  return judged.tables.reduce((sum, { length }) => sum + length, judged.text.length);
 }
