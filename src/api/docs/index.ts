@@ -42,6 +42,7 @@ export async function registerDocs(app: FastifyInstance): Promise<void> {
       config: { public: true },
       schema: {
         operationId: 'getOpenApi',
+        'x-docs': { ok: 'The OpenAPI document.', response: { openapi: '3.1.0' } },
         tags: ['gateway'],
         summary: 'This document.',
         response: { 200: Type.Object({}, { additionalProperties: true, description: 'An OpenAPI 3.1 document.' }) },

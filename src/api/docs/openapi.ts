@@ -1,6 +1,6 @@
 import fastifySwagger from '@fastify/swagger';
 import fastify, { type FastifyInstance, type FastifySchema } from 'fastify';
-import { documentOperation, documentSchemas } from './operations/complete.ts';
+import { documentOperation, documentSchemas } from './complete.ts';
 import type { Operation } from '../server/operation.ts';
 
 type Json = Record<string, unknown>;

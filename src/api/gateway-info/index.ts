@@ -77,6 +77,18 @@ export async function gatewayInfo(app: FastifyInstance, options: GatewayInfoOpti
     {
       schema: {
         operationId: 'getGateway',
+        'x-docs': {
+          ok: 'The state of this gateway.',
+          response: {
+            version: '0.2.0',
+            brokerId: 'olap-warden-gateway-0',
+            startedAt: '2026-01-31T08:00:00.000Z',
+            store: { kind: 'kubernetes', synced: true, ageMs: 120, lastError: null },
+            engine: { url: 'http://pinot-controller:9000', reachable: true, message: null },
+            instances: [{ brokerId: 'olap-warden-gateway-0', host: '10.0.0.7', port: 8080, self: true }],
+            pagination: { protocol: 's3' },
+          },
+        },
         tags: ['gateway'],
         summary: 'Version of the gateway, age of its view of the resources, and whether Pinot is reachable.',
         response: { 200: GatewayInfo, 401: ErrorBody, 403: ErrorBody },

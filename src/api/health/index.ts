@@ -43,6 +43,19 @@ export async function clusterHealthRoutes(app: FastifyInstance, options: Cluster
     {
       schema: {
         ...route('getClusterHealth', 'The latest report of the health checks.'),
+        'x-docs': {
+          ok: 'The report of the latest run.',
+          response: {
+            runTimestamp: 1_769_846_400_000,
+            durationMs: 4200,
+            status: 'PASS',
+            summary: { pass: 40, fail: 0, failMuted: 0, failBySeverity: { critical: 0, warning: 0, advice: 0 } },
+            checks: [],
+            healthCheckResult: { TABLE: { events_OFFLINE: { REPLICATION_CHECK: { pass: true } } } },
+            running: null,
+            lastComplete: null,
+          },
+        },
         querystring: HealthQuery,
         response: { 200: ClusterHealth, 400: ErrorBody, 404: ErrorBody, ...errors },
       },
@@ -64,6 +77,10 @@ export async function clusterHealthRoutes(app: FastifyInstance, options: Cluster
     {
       schema: {
         ...route('setClusterHealthState', 'Enables or disables the periodic runs of the health checks.'),
+        'x-docs': {
+          ok: 'The state of the periodic task.',
+          response: { state: 'ENABLE', message: 'the cluster health task is enabled' },
+        },
         querystring: StateQuery,
         response: { 200: Type.Object({ state: Type.String(), message: Type.String() }), 400: ErrorBody, ...errors },
       },
@@ -84,6 +101,20 @@ export async function clusterHealthRoutes(app: FastifyInstance, options: Cluster
     {
       schema: {
         ...route('listHealthChecks', 'All health checks, in order.'),
+        'x-docs': {
+          ok: 'All checks.',
+          response: [
+            {
+              name: 'REPLICATION_CHECK',
+              title: 'Replication',
+              description: 'A segment has fewer online replicas than its table requires.',
+              origin: 'specification',
+              category: 'segments',
+              severity: 'warning',
+              defaultThresholds: {},
+            },
+          ],
+        },
         response: { 200: Type.Array(HealthCheckType), ...errors },
       },
     },
@@ -106,6 +137,19 @@ export async function clusterHealthRoutes(app: FastifyInstance, options: Cluster
     {
       schema: {
         ...route('getClusterHealthHistory', 'The last changes of the state of a check, newest first.'),
+        'x-docs': {
+          ok: 'Up to 100 changes.',
+          response: [
+            {
+              check: 'INSTANCE_HEALTH_API_CHECK',
+              from: 'PASS',
+              to: 'FAIL',
+              time: '2026-01-31T08:00:00.000Z',
+              run: 'run-0a1b2c3d',
+              findingCount: 1,
+            },
+          ],
+        },
         response: { 200: Type.Array(HealthTransition), ...errors },
       },
     },
@@ -125,6 +169,7 @@ function taskRoutes(app: FastifyInstance, options: ClusterHealthOptions): void {
     {
       schema: {
         ...route('getPeriodicTaskNames', 'Names of the periodic tasks, including those of the engine.'),
+        'x-docs': { ok: 'Names of the periodic tasks.', response: ['ClusterHealthCheckTask'] },
         response: { 200: Type.Array(Type.String()), ...errors },
       },
     },
@@ -139,6 +184,10 @@ function taskRoutes(app: FastifyInstance, options: ClusterHealthOptions): void {
     {
       schema: {
         ...route('runPeriodicTask', 'Runs a periodic task now, or joins the run in progress.'),
+        'x-docs': {
+          ok: 'The run that was started or joined.',
+          response: { taskId: 'api-0a1b2c3d', isSuccessful: true, message: 'the task was started' },
+        },
         querystring: RunQuery,
         response: {
           200: TaskRun,

@@ -14,6 +14,18 @@ import { ErrorBody, HttpError } from '../server/errors.ts';
 import { HealthMute, MuteRequest } from './schemas.ts';
 import { withReport, type TaskPorts } from './task.ts';
 
+/** Example of the documentation. */
+const MUTE = {
+  id: 'mute-0a1b2c3d',
+  check: 'REPLICATION_CHECK',
+  entity: 'staging_*',
+  reason: 'one replica until the new servers arrive',
+  author: 'srn2:user#ada@example.com',
+  until: '2026-03-01T00:00:00Z',
+  active: true,
+  findingCount: 2,
+};
+
 /** An expired mute stays this long, so that the operator reports its end and users see it. */
 const KEEP_EXPIRED_MS = 24 * 3_600_000;
 const route = (operationId: string, summary: string) => ({ operationId, summary, tags: ['cluster health'] });
@@ -28,6 +40,7 @@ export function muteRoutes(app: FastifyInstance, { store, clock }: TaskPorts): v
     {
       schema: {
         ...route('listHealthMutes', 'The mutes of the health report, those that end first at the top.'),
+        'x-docs': { ok: 'All mutes, including expired ones.', response: [MUTE] },
         response: { 200: Type.Array(HealthMute), ...errors },
       },
     },
@@ -45,6 +58,16 @@ export function muteRoutes(app: FastifyInstance, { store, clock }: TaskPorts): v
     {
       schema: {
         ...route('createHealthMute', 'Mutes findings of the health checks until a time.'),
+        'x-docs': {
+          ok: 'The mute. The operator applies it to the report within seconds.',
+          request: {
+            check: 'REPLICATION_CHECK',
+            entity: 'staging_*',
+            reason: 'one replica until the new servers arrive',
+            until: '2026-03-01T00:00:00Z',
+          },
+          response: { ...MUTE, findingCount: 0 },
+        },
         body: MuteRequest,
         response: { 200: HealthMute, 400: ErrorBody, 409: ErrorBody, 503: ErrorBody, ...errors },
       },
@@ -70,6 +93,7 @@ export function muteRoutes(app: FastifyInstance, { store, clock }: TaskPorts): v
     {
       schema: {
         ...route('deleteHealthMute', 'Deletes a mute: its findings count again.'),
+        'x-docs': { ok: 'The deleted mute.', response: { ...MUTE, findingCount: 0 } },
         params: MuteParams,
         response: { 200: HealthMute, 404: ErrorBody, 503: ErrorBody, ...errors },
       },

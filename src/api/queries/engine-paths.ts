@@ -1,4 +1,5 @@
 /// <reference types="@fastify/swagger" />
+import { REQUEST_ID, CURSOR } from './examples.ts';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { clusterResource } from '../../access/policy/srn.ts';
@@ -24,6 +25,7 @@ export function enginePaths(app: FastifyInstance, options: PaginatedQueriesOptio
       exposeHeadRoute: false,
       schema: {
         operationId: 'listCursors',
+        'x-docs': { ok: 'The metadata of all results.', response: [CURSOR] },
         tags: TAGS,
         summary: 'All stored results, in the form and at the path of Pinot.',
         response: { 200: Type.Array(CursorMetadata), 401: ErrorBody, 403: ErrorBody, 503: ErrorBody },
@@ -43,6 +45,7 @@ export function enginePaths(app: FastifyInstance, options: PaginatedQueriesOptio
       exposeHeadRoute: false,
       schema: {
         operationId: 'getCursor',
+        'x-docs': { ok: 'The metadata of the result.', response: CURSOR },
         tags: TAGS,
         summary: 'Metadata of a stored result, in the form and at the path of Pinot.',
         params: RequestIdParams,
@@ -58,6 +61,7 @@ export function enginePaths(app: FastifyInstance, options: PaginatedQueriesOptio
     {
       schema: {
         operationId: 'deleteCursor',
+        'x-docs': { ok: 'The result is deleted.', response: `Query Results for ${REQUEST_ID} deleted.` },
         tags: TAGS,
         summary: 'Deletes a stored result, at the path of Pinot.',
         params: RequestIdParams,

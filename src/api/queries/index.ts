@@ -1,4 +1,5 @@
 /// <reference types="@fastify/swagger" />
+import { REQUEST_ID, METADATA } from './examples.ts';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { clusterResource } from '../../access/policy/srn.ts';
@@ -46,6 +47,7 @@ function reading(app: FastifyInstance, options: PaginatedQueriesOptions): void {
       exposeHeadRoute: false,
       schema: {
         operationId: 'getQueryMetadata',
+        'x-docs': { ok: 'The metadata of the result.', response: [{ ...METADATA, requestId: REQUEST_ID }] },
         tags: TAGS,
         summary: 'Metadata of a stored result: the response of the engine without the rows.',
         params: RequestIdParams,
@@ -65,6 +67,24 @@ function administration(app: FastifyInstance, options: PaginatedQueriesOptions):
       exposeHeadRoute: false,
       schema: {
         operationId: 'listStoredResults',
+        'x-docs': {
+          ok: 'The stored results that the caller may read.',
+          response: {
+            resultMetadataList: [
+              {
+                requestId: REQUEST_ID,
+                brokerId: 'olap-warden-gateway-0',
+                submissionTimeMs: 1_769_846_400_000,
+                expirationTimeMs: 1_769_850_000_000,
+                responseMetadata: [
+                  { type: 'JSON', numRows: 2, dataFile: 's3://results/a', metadataFile: 's3://results/b' },
+                ],
+                owner: 'srn2:user#ada@example.com',
+                bytes: 2048,
+              },
+            ],
+          },
+        },
         tags: TAGS,
         summary: 'All stored results, in order of submission.',
         response: { 200: StoredResultListing, 401: ErrorBody, 403: ErrorBody, 503: ErrorBody },
@@ -82,6 +102,17 @@ function administration(app: FastifyInstance, options: PaginatedQueriesOptions):
       exposeHeadRoute: false,
       schema: {
         operationId: 'getResultStoreUsage',
+        'x-docs': {
+          ok: 'The usage of the result store.',
+          response: {
+            usedBytes: 2048,
+            capacityBytes: null,
+            cleanerEnabled: true,
+            quotaBytes: 10_737_418_240,
+            criticalPercent: 90,
+            targetPercent: 70,
+          },
+        },
         tags: TAGS,
         summary: 'Storage used by the results of this gateway, and its limits.',
         response: { 200: ResultStoreUsage, 401: ErrorBody, 403: ErrorBody, 503: ErrorBody },
@@ -97,6 +128,7 @@ function administration(app: FastifyInstance, options: PaginatedQueriesOptions):
     {
       schema: {
         operationId: 'deleteStoredResult',
+        'x-docs': { ok: 'The result is deleted.', response: `Query Results for ${REQUEST_ID} deleted.` },
         tags: TAGS,
         summary: 'Deletes a stored result.',
         params: RequestIdParams,

@@ -72,6 +72,7 @@ export function gatewayIdentity(app: FastifyInstance, brokerId: string): void {
       exposeHeadRoute: false,
       schema: {
         operationId: 'getGatewayIdentity',
+        'x-docs': { ok: 'The id of this gateway.', response: { brokerId: 'olap-warden-gateway-0' } },
         tags: ['paginated queries'],
         summary: 'The `brokerId` of this gateway, by which other gateways verify its address.',
         security: [],

@@ -1,3 +1,4 @@
+import { RESULT_LINKS, STATUS, RUNNING } from './examples.ts';
 import type { FastifyInstance } from 'fastify';
 import type { QueryRuns } from '../../results/runs/runs.ts';
 import type { RunStatus } from '../../results/runs/status.ts';
@@ -59,6 +60,7 @@ function oneQuery(app: FastifyInstance, options: QueryRunRoutes): void {
       schema: {
         ...schema,
         operationId: 'getQueryStatus',
+        'x-docs': { ok: 'The state of the query.', response: STATUS, links: RESULT_LINKS },
         summary: 'The state of a query whose result is stored, from its submission until the result expires.',
         response,
       },
@@ -82,6 +84,14 @@ function oneQuery(app: FastifyInstance, options: QueryRunRoutes): void {
       schema: {
         ...schema,
         operationId: 'cancelQuery',
+        'x-docs': {
+          ok: 'The state of the query afterwards.',
+          response: { ...RUNNING, state: 'cancelled', error: { status: 499, message: 'the query was cancelled' } },
+          accepted: {
+            ok: 'Another gateway runs the query and was asked to cancel it.',
+            response: { ...RUNNING, cancelRequested: true },
+          },
+        },
         summary: 'Cancels a query that waits or runs. One that has ended stays as it is.',
         response: { ...response, 202: QueryStatus },
       },
@@ -108,6 +118,7 @@ function mine(app: FastifyInstance, options: QueryRunRoutes): void {
       exposeHeadRoute: false,
       schema: {
         operationId: 'listMyQueries',
+        'x-docs': { ok: 'The queries of the caller.', response: { queries: [STATUS] } },
         tags: TAGS,
         summary: "The caller's own queries whose results are stored, in any state, newest first.",
         querystring: MineQuerystring,

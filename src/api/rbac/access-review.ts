@@ -76,6 +76,16 @@ export function accessReviewRoutes(app: FastifyInstance, manager: RbacManager): 
     {
       schema: {
         operationId: 'accessReview',
+        'x-docs': {
+          ok: 'The roles, statements, assignments and service tokens without recent use.',
+          response: {
+            trackedSince: '2026-01-01',
+            unusedDays: 90,
+            complete: true,
+            total: 1,
+            unused: [{ kind: 'role', role: 'analysts', lastUsedAt: null, unusedSince: '2026-01-01' }],
+          },
+        },
         tags: ['access'],
         summary:
           'Lists roles, statements, assignments and service tokens without recent use, of those that the caller may read.',

@@ -1,4 +1,5 @@
 /// <reference types="@fastify/swagger" />
+import { STATEMENT, AUTHOR, ROLE, SUMMARY, SUBJECT } from './examples.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Decision, MatchedStatement } from '../../access/authorizer.ts';
 import type { RbacManager } from '../../access/manager/manager.ts';
@@ -38,6 +39,18 @@ export function accessRoutes(app: FastifyInstance, manager: RbacManager): void {
     {
       schema: {
         ...describe('whoAmI', 'The caller with its subjects, roles and policies.'),
+        'x-docs': {
+          ok: 'The caller.',
+          response: {
+            srn: AUTHOR,
+            kind: 'user',
+            authenticator: 'oidc',
+            subjects: [{ subject: 'ada@example.com', subjectType: 'user-email' }],
+            roles: [{ name: ROLE.name, srn: ROLE.srn }],
+            assignments: [{ role: ROLE.name, ...SUBJECT, expiresAt: '2026-12-31T00:00:00.000Z' }],
+            policies: [{ name: SUMMARY.name, srn: SUMMARY.srn }],
+          },
+        },
         response: answers(WhoAmI),
       },
     },
@@ -61,6 +74,32 @@ export function accessRoutes(app: FastifyInstance, manager: RbacManager): void {
     {
       schema: {
         ...describe('simulateAccess', 'The decision for given subjects, and the statements that determine it.'),
+        'x-docs': {
+          ok: 'The decisions with their reasons.',
+          request: {
+            subjectTypeToSubject: { 'user-email': 'ada@example.com' },
+            resourceSrn2String: 'srn2:table#events',
+            action: 'Query',
+          },
+          response: {
+            principal: {
+              subjects: [{ subject: 'ada@example.com', subjectType: 'user-email' }],
+              roles: [{ name: ROLE.name, srn: ROLE.srn }],
+            },
+            decision: 'ALLOW',
+            reason: 'allowed',
+            matchedStatements: [
+              {
+                role: ROLE.name,
+                policy: SUMMARY.name,
+                roleSrn: ROLE.srn,
+                policySrn: SUMMARY.srn,
+                statementIndex: 0,
+                ...STATEMENT,
+              },
+            ],
+          },
+        },
         body: SimulateAccessRequest,
         response: answers(SimulateAccessResponse, 400),
       },

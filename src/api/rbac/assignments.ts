@@ -1,4 +1,5 @@
 /// <reference types="@fastify/swagger" />
+import { SUBJECT, ASSIGNMENT } from './examples.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import { roleSortKey, sortKey } from '../../access/manager/assignment-list.ts';
@@ -62,6 +63,20 @@ export function assignmentRoutes(app: FastifyInstance, manager: RbacManager): vo
           'createAssignment',
           'Assigns the role to a subject, permanently or until a time. Repeated, it replaces the time.',
         ),
+        'x-docs': {
+          ok: 'The assignment.',
+          request: { ...SUBJECT, expiresAt: '2099-12-31T00:00:00Z' },
+          response: ASSIGNMENT,
+          versions: 'remove',
+          links: {
+            deleteAssignment: {
+              operationId: 'deleteAssignment',
+              description: 'Removes the role from the subject.',
+              parameters: { roleSrn: '$request.path.roleSrn' },
+              requestBody: { subject: '$response.body#/subject', subjectType: '$response.body#/subjectType' },
+            },
+          },
+        },
         ...schema,
         body: CreateAssignmentRequest,
       },
@@ -83,6 +98,12 @@ export function assignmentRoutes(app: FastifyInstance, manager: RbacManager): vo
       ...HONOURS_IF_MATCH,
       schema: {
         ...describe('deleteAssignment', 'Deletes the assignment of the role to a subject. Idempotent.'),
+        'x-docs': {
+          ok: 'The assignment that was deleted; without times where there was none.',
+          request: SUBJECT,
+          response: ASSIGNMENT,
+          versions: 'remove',
+        },
         ...schema,
         body: AssignmentRequest,
       },
@@ -102,6 +123,7 @@ export function assignmentRoutes(app: FastifyInstance, manager: RbacManager): vo
     {
       schema: {
         ...describe('listAssignments', 'The subjects with the role.'),
+        'x-docs': { ok: 'The subjects of the role.', response: [ASSIGNMENT], versions: 'tag' },
         params: RoleParams,
         querystring: ListQuery,
         response: answers(listOf(Assignment), 400, 404),
@@ -121,6 +143,15 @@ export function assignmentRoutes(app: FastifyInstance, manager: RbacManager): vo
       ...HONOURS_IF_MATCH,
       schema: {
         ...describe('replaceAssignments', 'Assigns the role to exactly these subjects.'),
+        'x-docs': {
+          ok: 'The subjects of the role, which are now those of the body.',
+          request: [
+            { ...SUBJECT, expiresAt: '2099-12-31T00:00:00Z' },
+            { subject: 'analysts', subjectType: 'group' },
+          ],
+          response: [ASSIGNMENT],
+          versions: 'write',
+        },
         params: RoleParams,
         body: ReplaceAssignmentsRequest,
         response: answers(listOf(Assignment), 400, 404, 409, 412),
@@ -146,6 +177,7 @@ export function assignmentRoutes(app: FastifyInstance, manager: RbacManager): vo
     {
       schema: {
         ...describe('listAllAssignments', 'The assignments of all roles that the caller may read, sorted by role.'),
+        'x-docs': { ok: 'The subjects of the roles.', response: [{ role: 'analysts', ...ASSIGNMENT }] },
         querystring: ListQuery,
         response: answers(listOf(AssignmentOfRole), 400),
       },

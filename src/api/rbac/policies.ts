@@ -1,4 +1,5 @@
 /// <reference types="@fastify/swagger" />
+import { DOCUMENT, ROLE, SUMMARY, POLICY, POLICY_LINKS } from './examples.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import { nameOf as nameOfObject } from '../../access/manager/list-part.ts';
@@ -33,6 +34,7 @@ export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
     {
       schema: {
         ...describe('listPolicies', 'The policies that the caller may read, by name.'),
+        'x-docs': { ok: 'The policies.', response: [SUMMARY] },
         querystring: ListQuery,
         response: answers(listOf(PolicySummary), 400),
       },
@@ -52,6 +54,13 @@ export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
       bodyLimit: POLICY_BODY_BYTES,
       schema: {
         ...describe('createPolicy', 'Creates a policy from a policy document.'),
+        'x-docs': {
+          ok: 'The new policy.',
+          request: { name: SUMMARY.name, description: SUMMARY.description, policyDocument: DOCUMENT },
+          response: POLICY,
+          versions: 'tag',
+          links: POLICY_LINKS,
+        },
         body: CreatePolicyRequest,
         response: answers(Policy, 400, 409),
       },
@@ -69,6 +78,7 @@ export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
     {
       schema: {
         ...describe('getPolicy', 'One policy with its document.'),
+        'x-docs': { ok: 'The policy with its document.', response: POLICY, versions: 'read' },
         params: PolicyParams,
         response: answers(Policy, 400, 404),
       },
@@ -85,6 +95,7 @@ export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
     {
       schema: {
         ...describe('listPolicyRoles', 'The roles with a policy that the caller may read, by name.'),
+        'x-docs': { ok: 'The roles with the policy.', response: [ROLE] },
         params: PolicyParams,
         querystring: ListQuery,
         response: answers(listOf(Role), 400, 404),
@@ -112,6 +123,13 @@ export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
           'updatePolicy',
           'Replaces the description and the document of a policy; absent fields stay unchanged.',
         ),
+        'x-docs': {
+          ok: 'The changed policy.',
+          request: { policyDocument: DOCUMENT },
+          response: POLICY,
+          versions: 'write',
+          links: { getPolicy: POLICY_LINKS.getPolicy, deletePolicy: POLICY_LINKS.deletePolicy },
+        },
         params: PolicyParams,
         body: UpdatePolicyRequest,
         response: answers(Policy, 400, 404, 409, 412),
@@ -134,6 +152,7 @@ export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
       ...HONOURS_IF_MATCH,
       schema: {
         ...describe('deletePolicy', 'Deletes a policy that no role has.'),
+        'x-docs': { ok: 'The policy is deleted. The body is empty.', versions: 'remove' },
         params: PolicyParams,
         response: answers(Empty, 400, 404, 409, 412),
       },

@@ -1,4 +1,5 @@
 /// <reference types="@fastify/swagger" />
+import { ROLE, SUMMARY, ROLE_LINKS } from './examples.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { nameOf as nameOfObject } from '../../access/manager/list-part.ts';
@@ -31,6 +32,13 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
     {
       schema: {
         ...describe('createRole', 'Creates a role without policies.'),
+        'x-docs': {
+          ok: 'The new role.',
+          request: { name: 'analysts', description: 'Reads events' },
+          response: ROLE,
+          versions: 'tag',
+          links: ROLE_LINKS,
+        },
         body: CreateRoleRequest,
         response: answers(Role, 400, 409),
       },
@@ -48,6 +56,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
     {
       schema: {
         ...describe('listRoles', 'The roles that the caller may read, by name.'),
+        'x-docs': { ok: 'The roles.', response: [ROLE] },
         querystring: ListQuery,
         response: answers(listOf(Role), 400),
       },
@@ -63,7 +72,14 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
 
   app.get<ByRole>(
     '/roles/:roleSrn',
-    { schema: { ...describe('getRole', 'One role.'), params: RoleParams, response: answers(Role, 400, 404) } },
+    {
+      schema: {
+        ...describe('getRole', 'One role.'),
+        'x-docs': { ok: 'The role.', response: ROLE, versions: 'read' },
+        params: RoleParams,
+        response: answers(Role, 400, 404),
+      },
+    },
     async (request, reply) => {
       const name = nameOf(request);
       requireAllowed(request, 'GetRole', roleResource(name));
@@ -77,6 +93,13 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
       ...HONOURS_IF_MATCH,
       schema: {
         ...describe('updateRole', 'Changes the description of a role.'),
+        'x-docs': {
+          ok: 'The changed role.',
+          request: { description: 'Reads events' },
+          response: ROLE,
+          versions: 'write',
+          links: { getRole: ROLE_LINKS.getRole, deleteRole: ROLE_LINKS.deleteRole },
+        },
         params: RoleParams,
         body: UpdateRoleRequest,
         response: answers(Role, 400, 404, 409, 412),
@@ -99,6 +122,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
       ...HONOURS_IF_MATCH,
       schema: {
         ...describe('deleteRole', 'Deletes a role without assignments.'),
+        'x-docs': { ok: 'The role is deleted. The body is empty.', versions: 'remove' },
         params: RoleParams,
         response: answers(Empty, 400, 404, 409, 412),
       },
@@ -123,7 +147,17 @@ function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
     '/roles/:roleSrn/attach-policy',
     {
       ...HONOURS_IF_MATCH,
-      schema: { ...describe('attachPolicy', 'Attaches a policy to a role. Idempotent.'), ...schema },
+      schema: {
+        ...describe('attachPolicy', 'Attaches a policy to a role. Idempotent.'),
+        'x-docs': {
+          ok: 'The role, which now has the policy.',
+          request: { policySrn: SUMMARY.srn },
+          response: ROLE,
+          versions: 'write',
+          links: { listRolePolicies: ROLE_LINKS.listRolePolicies },
+        },
+        ...schema,
+      },
     },
     async (request, reply) => {
       const name = nameOf(request);
@@ -140,7 +174,17 @@ function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
     '/roles/:roleSrn/detach-policy',
     {
       ...HONOURS_IF_MATCH,
-      schema: { ...describe('detachPolicy', 'Detaches a policy from a role. Idempotent.'), ...schema },
+      schema: {
+        ...describe('detachPolicy', 'Detaches a policy from a role. Idempotent.'),
+        'x-docs': {
+          ok: 'The role, which no longer has the policy.',
+          request: { policySrn: SUMMARY.srn },
+          response: ROLE,
+          versions: 'write',
+          links: { deleteRole: ROLE_LINKS.deleteRole },
+        },
+        ...schema,
+      },
     },
     async (request, reply) => {
       const name = nameOf(request);
@@ -158,6 +202,7 @@ function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
     {
       schema: {
         ...describe('listRolePolicies', 'The policies of a role that the caller may read, by name.'),
+        'x-docs': { ok: 'The policies of the role.', response: [SUMMARY] },
         params: RoleParams,
         querystring: ListQuery,
         response: answers(listOf(PolicySummary), 400, 404),

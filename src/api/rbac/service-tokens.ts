@@ -1,4 +1,5 @@
 /// <reference types="@fastify/swagger" />
+import { ROLE, TOKEN, SECRET_KEY, ofToken } from './examples.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { nameOf as nameOfObject } from '../../access/manager/list-part.ts';
@@ -37,6 +38,16 @@ export function serviceTokenRoutes(app: FastifyInstance, manager: RbacManager): 
     {
       schema: {
         ...describe('createServiceToken', 'Creates a service token. Only this response contains its secret.'),
+        'x-docs': {
+          ok: 'The new token with its secret, which is returned only here.',
+          request: { description: 'Nightly report', expiresAt: '2099-01-31T00:00:00Z' },
+          response: { ...TOKEN, secretKey: SECRET_KEY, bearerToken: `svc-${TOKEN.accessKey}-${SECRET_KEY}` },
+          versions: 'tag',
+          links: {
+            getServiceToken: ofToken('getServiceToken', 'Reads the token.'),
+            deleteServiceToken: ofToken('deleteServiceToken', 'Revokes the token.'),
+          },
+        },
         body: CreateServiceTokenRequest,
         response: answers(IssuedServiceToken, 400),
       },
@@ -55,6 +66,10 @@ export function serviceTokenRoutes(app: FastifyInstance, manager: RbacManager): 
     {
       schema: {
         ...describe('listServiceTokens', 'The service tokens that the caller may read, without their secrets.'),
+        'x-docs': {
+          ok: 'The service tokens.',
+          response: [{ ...TOKEN, roles: [{ name: ROLE.name, srn: ROLE.srn }], status: 'ACTIVE' }],
+        },
         querystring: ListQuery,
         response: answers(listOf(ServiceToken), 400),
       },
@@ -73,6 +88,11 @@ export function serviceTokenRoutes(app: FastifyInstance, manager: RbacManager): 
     {
       schema: {
         ...describe('getServiceToken', 'One service token, without its secret.'),
+        'x-docs': {
+          ok: 'The service token.',
+          response: { ...TOKEN, roles: [{ name: ROLE.name, srn: ROLE.srn }], status: 'ACTIVE' },
+          versions: 'tag',
+        },
         params: TokenParams,
         response: answers(ServiceToken, 400, 404),
       },
@@ -93,6 +113,7 @@ export function serviceTokenRoutes(app: FastifyInstance, manager: RbacManager): 
       ...HONOURS_IF_MATCH,
       schema: {
         ...describe('deleteServiceToken', 'Revokes a service token at once.'),
+        'x-docs': { ok: 'The token is revoked. The body is empty.', versions: 'remove' },
         params: TokenParams,
         response: answers(Empty, 400, 404, 409, 412),
       },

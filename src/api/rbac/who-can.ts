@@ -87,6 +87,10 @@ export function whoCanRoutes(app: FastifyInstance, manager: RbacManager): void {
     {
       schema: {
         operationId: 'whoCan',
+        'x-docs': {
+          ok: 'The subjects that may perform the action, and the roles that allow it.',
+          response: { total: 0, subjects: [], totalRoles: 0, roles: [] },
+        },
         tags: ['access'],
         summary: 'Which roles allow an action on a resource, and which subjects have it by them.',
         querystring: WhoCanQuery,

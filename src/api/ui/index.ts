@@ -53,6 +53,7 @@ export async function ui(app: FastifyInstance, options: UiOptions): Promise<void
     {
       schema: {
         operationId: 'openSession',
+        'x-docs': { ok: 'The session is open. The body is empty.' },
         tags: ['dashboard'],
         summary:
           'Opens a session of the dashboard: an HttpOnly, same-site cookie with the bearer token of this call, sealed by the gateway.',
@@ -73,6 +74,7 @@ export async function ui(app: FastifyInstance, options: UiOptions): Promise<void
       bodyLimit: 1024,
       schema: {
         operationId: 'endSession',
+        'x-docs': { ok: 'The session has ended. The body is empty.' },
         tags: ['dashboard'],
         summary: 'Ends the session of the dashboard.',
         response: { 204: Type.Null({ description: 'The session has ended.' }) },

@@ -156,6 +156,16 @@ export function registerOidcSignIn(app: FastifyInstance, oidc: OidcSignIn | unde
       config: { public: true },
       schema: {
         operationId: 'signInMethods',
+        'x-docs': {
+          ok: 'How to sign in to the dashboard.',
+          response: {
+            oidc: {
+              authorizationEndpoint: 'https://idp.example.com/authorize',
+              clientId: 'olap-warden',
+              scope: 'openid email profile',
+            },
+          },
+        },
         tags: ['dashboard'],
         summary: 'The sign-in methods of the dashboard.',
         response: { 200: SignInMethods, 502: ErrorBody },
@@ -179,6 +189,15 @@ export function registerOidcSignIn(app: FastifyInstance, oidc: OidcSignIn | unde
       bodyLimit: MAX_BODY_BYTES,
       schema: {
         operationId: 'openOidcSession',
+        'x-docs': {
+          ok: 'The session is open. The body is empty.',
+          request: {
+            code: 'SplxlOBeZQQYbYS6WxSbIA',
+            codeVerifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
+            nonce: 'n-0S6_WzA2Mj-0123456',
+            redirectUri: 'https://olap-warden.example.com/ui/signed-in',
+          },
+        },
         tags: ['dashboard'],
         summary: 'Opens a session with a code of the identity provider.',
         body: Exchange,

@@ -47,6 +47,16 @@ export function registerSessionContext(app: FastifyInstance, label: Installation
     {
       schema: {
         operationId: 'getSession',
+        'x-docs': {
+          ok: 'The installation, and what the caller may do.',
+          response: {
+            environment: 'production',
+            cluster: 'pinot-eu1',
+            colour: 'red',
+            contact: 'the data platform team, #data-help',
+            clusterActions: ['GetHealth', 'GetResponseStore'],
+          },
+        },
         tags: ['dashboard'],
         summary: 'What the dashboard shows to the caller: the installation, and the permitted actions on the cluster.',
         response: { 200: SessionContext, 401: ErrorBody },

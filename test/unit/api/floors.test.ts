@@ -11,7 +11,7 @@ const FLOORS = [
   ['app/parts'],
   ['api'],
   ['api/docs', 'api/gateway-info', 'api/health', 'api/proxy', 'api/queries/data-plane', 'api/rbac', 'api/ui'],
-  ['api/docs/operations', 'api/queries', 'api/rbac/schemas'],
+  ['api/queries', 'api/rbac/schemas'],
   ['api/engine'],
   ['api/server/authentication', 'api/server/bodies', 'api/server/logs'],
   ['api/server/admission'],

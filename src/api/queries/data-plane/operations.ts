@@ -1,3 +1,4 @@
+import { PAGE, SUBMIT } from '../examples.ts';
 import { Type } from 'typebox';
 import type { Operation } from '../../server/operation.ts';
 import { ErrorBody } from '../../server/errors.ts';
@@ -62,6 +63,7 @@ export const OPERATIONS: readonly Operation[] = [
     url: '/query/sql',
     schema: {
       operationId: 'submitQuery',
+      'x-docs': { ...SUBMIT, request: { sql: 'SELECT city, count(*) AS orders FROM orders GROUP BY city LIMIT 10' } },
       tags: TAGS,
       summary: 'Runs a query. With `doPaginate=true`, stores its whole result and returns the first page.',
       querystring: SubmitQuerystring,
@@ -74,6 +76,7 @@ export const OPERATIONS: readonly Operation[] = [
     url: '/query/sql',
     schema: {
       operationId: 'submitQueryByGet',
+      'x-docs': SUBMIT,
       tags: TAGS,
       summary: 'Runs a query from the query string, like POST.',
       querystring: SqlQuerystring,
@@ -85,6 +88,7 @@ export const OPERATIONS: readonly Operation[] = [
     url: '/query/:requestId/results',
     schema: {
       operationId: 'getQueryResults',
+      'x-docs': { ok: 'One page of the result.', response: PAGE },
       tags: TAGS,
       summary: 'One page of a stored result, or a download of its rows as JSON lines, CSV, Arrow or Parquet.',
       params: RequestIdParams,
@@ -98,6 +102,7 @@ export const OPERATIONS: readonly Operation[] = [
     url: '/responseStore/:requestId/results',
     schema: {
       operationId: 'getCursorResults',
+      'x-docs': { ok: 'One page of the result.', response: PAGE },
       tags: TAGS,
       summary: 'Like `getQueryResults`, at the path of Pinot. The default of `offset` is 0.',
       params: RequestIdParams,

@@ -1,13 +1,9 @@
-import { MUTE_ID_PATTERN } from '../../../resources/health-mute.ts';
-import { NAME_PATTERN } from '../../../resources/meta.ts';
-import { ACTION_PATTERN, SRN_PATTERN } from '../../../resources/policy.ts';
-import type { DocsByOperation, OperationDocs } from './operation-docs.ts';
-import { OTHER_DOCS } from './other.ts';
-import { RBAC_DOCS } from './rbac.ts';
+import { MUTE_ID_PATTERN } from '../../resources/health-mute.ts';
+import { NAME_PATTERN } from '../../resources/meta.ts';
+import { ACTION_PATTERN, SRN_PATTERN } from '../../resources/policy.ts';
+import type { OperationDocs } from '../server/operation.ts';
 
 type Json = Record<string, unknown>;
-
-export const OPERATION_DOCS: DocsByOperation = { ...RBAC_DOCS, ...OTHER_DOCS };
 
 const NAME = NAME_PATTERN.slice(1, -1);
 
@@ -118,7 +114,8 @@ const IF_NONE_MATCH = conditional('If-None-Match', '304 without a body if the re
 /** Adds descriptions, examples, links and version headers to an operation, and patterns to its parameters. */
 export function documentOperation(operation: Json): void {
   for (const parameter of (operation['parameters'] ?? []) as Json[]) documentParameter(parameter);
-  const docs = OPERATION_DOCS[String(operation['operationId'])];
+  const docs = operation['x-docs'] as OperationDocs | undefined;
+  delete operation['x-docs'];
   if (docs === undefined) return;
   if (docs.request !== undefined) addExample(operation['requestBody'] as Json | undefined, docs.request);
   const responses = operation['responses'] as Record<string, Json>;
