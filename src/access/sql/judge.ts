@@ -10,6 +10,7 @@ import { printing } from './printer.ts';
 import { requireKnownOption } from './query-options.ts';
 import { position, SqlRefusal } from './refusal.ts';
 import { scriptOf, type Option, type Script, type TableReference } from './tree.ts';
+import { Leaves } from './walk.ts';
 
 export interface SqlContext {
   /** From the `Database` header: the database of every table name without a prefix. */
@@ -104,16 +105,17 @@ function* judge(sql: string, context: SqlContext, steps: Steps): Parts<JudgedSql
     options,
     multistage: multistage || context.multistage === true,
   });
+  const statement = script.statements.find((one) => one.kind === 'statement');
   return {
     ok: true,
     text: yield* printing(script, databases, limits.bytes * MAX_GROWTH),
     queryOptions: printOptions(requestOptions),
     database: databases.header,
     tables: databases.tables,
-    limit: script.limit,
+    limit: statement?.query.limit,
     multistage,
     commonTables: budget.commonTables.map(({ name }) => name),
-    explains: script.explains,
+    explains: statement?.explain !== undefined,
   };
 }
 
@@ -126,14 +128,15 @@ interface FoundTables {
   readonly options: Option[];
 }
 
-/** Collects tables and options from the pieces that are printed. */
+/** Collects tables and options from the leaves that are printed. */
 function collect(script: Script, found: FoundTables, within?: number): void {
   // Errors in a query within a string are reported at the position of the string.
   for (const option of script.options) found.options.push(within === undefined ? option : { ...option, at: within });
   const shown = (table: TableReference): TableReference => (within === undefined ? table : { ...table, at: within });
-  for (const piece of script.pieces) {
-    if (piece.kind === 'table') found.tables.push(shown(piece.table));
-    else if (piece.kind === 'lookup') found.lookups.push(shown(piece.table));
-    else if (piece.kind === 'text') collect(scriptOf(piece), found, within ?? piece.at);
+  const leaves = new Leaves(script);
+  for (let leaf = leaves.next(); leaf !== undefined; leaf = leaves.next()) {
+    if (leaf.kind === 'table') found.tables.push(shown(leaf.table));
+    else if (leaf.kind === 'lookup') found.lookups.push(shown(leaf.table));
+    else if (leaf.kind === 'text') collect(scriptOf(leaf), found, within ?? leaf.at);
   }
 }

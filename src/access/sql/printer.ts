@@ -3,9 +3,10 @@ import { TIME_UNITS, TYPES, CONSTANTS, BARE_FUNCTIONS, KEYWORDS, MARKS } from '.
 import type { StringPrefix } from './lexer.ts';
 import { SqlRefusal } from './refusal.ts';
 import type { Databases } from './databases.ts';
-import { scriptOf, type Hint, type HintOption, type Piece, type Script, type TextPiece } from './tree.ts';
+import { scriptOf, type Hint, type HintOption, type Leaf, type Script, type TextLeaf } from './tree.ts';
+import { Leaves } from './walk.ts';
 
-/** Texts of one part of the work; most pieces are one or two. */
+/** Texts of one part of the work; most leaves are one or two. */
 const TEXTS_PER_PART = 16_384;
 
 /**
@@ -23,10 +24,10 @@ export function* printing(script: Script, databases: Databases, maxLength: numbe
   const parts: string[] = [];
   let before: string = '';
   let nextPart = TEXTS_PER_PART;
-  for (const piece of script.pieces) {
-    const text =
-      piece.kind === 'text' ? yield* printingText(piece, databases, maxLength) : printPiece(piece, databases);
-    if (before !== '' && needsSpace(before, text, piece)) parts.push(' ');
+  const leaves = new Leaves(script);
+  for (let leaf = leaves.next(); leaf !== undefined; leaf = leaves.next()) {
+    const text = leaf.kind === 'text' ? yield* printingText(leaf, databases, maxLength) : printLeaf(leaf, databases);
+    if (before !== '' && needsSpace(before, text, leaf)) parts.push(' ');
     parts.push(text);
     before = text;
     if (parts.length >= nextPart) {
@@ -41,8 +42,8 @@ const NO_SPACE_AFTER = new Set(['(', '[', '{', '.', '']);
 const NO_SPACE_BEFORE = new Set([')', ']', ',', '.', ';']);
 
 /** Operators are surrounded by blanks, so that two of them never form a comment. */
-function needsSpace(before: string, text: string, piece: Piece): boolean {
-  if (piece.kind === 'mark' && NO_SPACE_BEFORE.has(text)) return false;
+function needsSpace(before: string, text: string, leaf: Leaf): boolean {
+  if (leaf.kind === 'mark' && NO_SPACE_BEFORE.has(text)) return false;
   return !NO_SPACE_AFTER.has(before);
 }
 
@@ -51,49 +52,51 @@ const PRINTED_MARKS: ReadonlySet<string> = new Set(MARKS);
 const BARE_WORDS = [TIME_UNITS, TYPES, CONSTANTS, BARE_FUNCTIONS];
 const NUMBER = /^(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-function* printingText(piece: TextPiece, databases: Databases, maxLength: number): Parts<string> {
-  const text = quotedString(yield* printing(scriptOf(piece), databases, maxLength), '');
+function* printingText(leaf: TextLeaf, databases: Databases, maxLength: number): Parts<string> {
+  const text = quotedString(yield* printing(scriptOf(leaf), databases, maxLength), '');
   if (text.length > maxLength)
     throw new SqlRefusal(
       `this query within a string is longer than ${maxLength} characters with its quotes doubled`,
-      piece.at,
+      leaf.at,
     );
   return text;
 }
 
-function printPiece(piece: Exclude<Piece, { kind: 'text' }>, databases: Databases): string {
-  switch (piece.kind) {
+function printLeaf(leaf: Exclude<Leaf, { kind: 'text' }>, databases: Databases): string {
+  switch (leaf.kind) {
     case 'keyword':
-      return requireKnown(piece.text, PRINTED_KEYWORDS.has(piece.text));
+      return requireKnown(leaf.text, PRINTED_KEYWORDS.has(leaf.text));
     case 'mark':
-      return requireKnown(piece.text, PRINTED_MARKS.has(piece.text));
+      return requireKnown(leaf.text, PRINTED_MARKS.has(leaf.text));
     case 'bare':
-      return requireKnown(piece.text, isBare(piece.text));
+      return requireKnown(leaf.text, isBare(leaf.text));
     case 'number':
-      return requireKnown(piece.text, NUMBER.test(piece.text));
+      return requireKnown(leaf.text, NUMBER.test(leaf.text));
     default:
-      return printValue(piece, databases);
+      return printValue(leaf, databases);
   }
 }
 
-type Value = Exclude<Piece, { kind: 'keyword' | 'mark' | 'bare' | 'number' | 'text' }>;
+type Value = Exclude<Leaf, { kind: 'keyword' | 'mark' | 'bare' | 'number' | 'text' }>;
 
-function printValue(piece: Value, databases: Databases): string {
-  switch (piece.kind) {
+function printValue(leaf: Value, databases: Databases): string {
+  switch (leaf.kind) {
     case 'name':
-      return piece.parts.map(quotedName).join('.');
+      return leaf.parts.map(quotedName).join('.');
+    case 'column':
+      return [...leaf.parts.map(quotedName), ...(leaf.isAll ? ['*'] : [])].join('.');
     case 'table':
-      return databases.partsOf(piece.table).map(quotedName).join('.');
+      return databases.partsOf(leaf.table).map(quotedName).join('.');
     case 'common-table':
-      return quotedName(`cte ${piece.table.number}`);
+      return quotedName(`cte ${leaf.table.number}`);
     case 'lookup':
-      return quotedString(databases.lookupOf(piece.table), '');
+      return quotedString(databases.lookupOf(leaf.table), '');
     case 'string':
-      return quotedString(piece.text, piece.prefix);
+      return quotedString(leaf.text, leaf.prefix);
     case 'hints':
-      return `/*+ ${piece.hints.map(printHint).join(', ')} */`;
+      return `/*+ ${leaf.hints.map(printHint).join(', ')} */`;
     case 'options':
-      return `OPTION(${piece.options.map(({ key, value }) => `${key}=${value}`).join(', ')})`;
+      return `OPTION(${leaf.options.map(({ key, value }) => `${key}=${value}`).join(', ')})`;
   }
 }
 

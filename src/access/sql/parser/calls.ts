@@ -14,10 +14,12 @@ export function call(at: Reader): void {
   const { kind, text, key } = at.skip();
   if (!FUNCTION_NAME.test(text))
     throw at.unexpected(`the name of a function has ASCII letters, digits and \`_\` only: an operator`);
-  if (kind === 'word' && BARE_FUNCTIONS.has(key)) at.emit({ kind: 'bare', text });
-  else at.emit({ kind: 'name', parts: [text] });
-  at.parentheses(() => callArguments(at, text, kind === 'word' ? key : ''));
-  callTail(at);
+  at.emit({
+    kind: 'call',
+    name: kind === 'word' && BARE_FUNCTIONS.has(key) ? { kind: 'bare', text } : { kind: 'name', parts: [text] },
+    arguments: at.inParentheses(() => at.sequence(() => callArguments(at, text, kind === 'word' ? key : ''))),
+    tail: TAILS.has(at.key()) ? at.sequence(() => callTail(at)) : undefined,
+  });
 }
 
 function callArguments(at: Reader, name: string, key: string): void {
@@ -164,6 +166,8 @@ function withUnit(at: Reader, place: number): void {
     else argument(at);
   });
 }
+
+const TAILS: ReadonlySet<string> = new Set<Keyword>(['WITHIN', 'IGNORE', 'RESPECT', 'FILTER', 'OVER']);
 
 /** `WITHIN GROUP (…)`, `FILTER (WHERE …)`, `IGNORE NULLS`, `OVER …` */
 function callTail(at: Reader): void {

@@ -10,6 +10,7 @@ import {
 import { call } from './calls.ts';
 import { braces, datetime, interval } from './literals.ts';
 import { queryAhead, tailAhead } from './parts.ts';
+import type { Query, Sequence } from '../tree.ts';
 import type { Reader } from './reader.ts';
 import { readType } from './types.ts';
 
@@ -115,7 +116,7 @@ function postfixes(at: Reader): void {
       at.expectMark(']');
     } else if (at.key() === '.') {
       // In the printed text the dot would be part of the number.
-      if (at.pieces.at(-1)?.kind === 'number') throw at.unexpected('an operator or a clause');
+      if (at.last?.kind === 'number') throw at.unexpected('an operator or a clause');
       at.expectMark('.');
       at.emit({ kind: 'name', parts: [at.name('the name of a field')] });
     } else if (at.takeMark('::')) readType(at);
@@ -150,31 +151,35 @@ function strings(at: Reader): void {
 }
 
 function markedOperand(at: Reader, key: string): void {
-  if (key === '(') parenthesized(at);
+  if (key === '(') emitInParentheses(at, parenthesized(at));
   else if (key === '{') braces(at);
   else if (!at.takeMark('?')) throw at.unexpected('an expression');
 }
 
-/** `( … )`: a query, an expression, or a row. @returns whether it is a query */
-export function parenthesized(at: Reader): boolean {
-  return at.parentheses(() => {
-    if (queryAhead(at)) {
-      at.query();
-      return true;
+/** `( … )`: a query, an expression, or a row. @returns what is between the parentheses */
+function parenthesized(at: Reader): Query | Sequence {
+  return at.inParentheses(() => {
+    if (queryAhead(at)) return at.grammar.query(at);
+    const inner = at.key() === '(' ? parenthesized(at) : undefined;
+    if (inner?.kind === 'query' && (tailAhead(at) || at.key() === ')')) {
+      return at.grammar.queryTail(at, { kind: 'query-in-parentheses', query: inner });
     }
-    if (at.key() === '(') {
-      const query = parenthesized(at);
-      if (query && tailAhead(at)) {
-        at.grammar.queryTail(at);
-        return true;
+    return at.sequence(() => {
+      if (inner === undefined) expression(at);
+      else {
+        emitInParentheses(at, inner);
+        postfixes(at);
+        operators(at);
       }
-      if (query && at.key() === ')') return true;
-      postfixes(at);
-      operators(at);
-    } else expression(at);
-    while (at.takeMark(',')) expression(at);
-    return false;
+      while (at.takeMark(',')) expression(at);
+    });
   });
+}
+
+function emitInParentheses(at: Reader, content: Query | Sequence): void {
+  at.mark('(');
+  at.emit(content);
+  at.mark(')');
 }
 
 function wordOperand(at: Reader, key: string): void {
@@ -195,8 +200,9 @@ function nameOrCall(at: Reader): void {
     at.skip();
     parts.push(at.name('the rest of a name'));
   }
-  at.emit({ kind: 'name', parts });
-  if (at.takeMark('.')) at.expectMark('*');
+  const isAll = at.acceptMark('.');
+  if (isAll) at.requireMark('*');
+  at.emit({ kind: 'column', parts, isAll, scope: at.scope });
   if (at.key() === '(')
     throw at.unexpected('a function must have a name without dots: an operator or the end of the expression');
 }
@@ -232,7 +238,9 @@ function caseOf(at: Reader): boolean {
 function existence(at: Reader, word: Keyword): boolean {
   if (at.key(1) !== '(') return false;
   at.take(word);
-  if (!parenthesized(at)) throw at.unexpected(`a query within the parentheses of \`${word}\``);
+  const content = parenthesized(at);
+  if (content.kind !== 'query') throw at.unexpected(`a query within the parentheses of \`${word}\``);
+  emitInParentheses(at, content);
   return true;
 }
 

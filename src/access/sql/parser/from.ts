@@ -1,30 +1,31 @@
+import type { Keyword } from '../keywords.ts';
+import type { Alias, DerivedTable, From, FromItem, Join, NamedTable, Query, TableName, Unnest } from '../tree.ts';
 import { hints } from './hints.ts';
 import { alias, clauseAhead, columns, queryAhead, tableName, tailAhead } from './parts.ts';
 import type { Reader } from './reader.ts';
 
 /** Tables, joined or separated by commas. */
-export function fromClause(at: Reader): void {
-  tableReference(at);
-  moreTables(at);
+export function fromClause(at: Reader): From {
+  return moreTables(at, fromItem(at));
 }
 
-function moreTables(at: Reader): void {
+function moreTables(at: Reader, first: FromItem): From {
+  const joins: Join[] = [];
   for (;;) {
-    if (at.takeMark(',')) tableReference(at);
-    else if (join(at)) {
-      tableReference(at);
-      joinCondition(at);
-    } else return;
+    const words = at.acceptMark(',') ? [] : joinWords(at);
+    if (words === undefined) return { kind: 'from', first, joins };
+    joins.push(joined(at, words));
   }
 }
 
-function joinCondition(at: Reader): void {
-  if (matchAhead(at)) {
-    at.take('MATCH_CONDITION');
-    at.expression();
-  }
-  if (at.take('ON')) at.expression();
-  else if (at.take('USING')) columns(at);
+/** The table of a join and its condition. */
+function joined(at: Reader, words: readonly Keyword[]): Join {
+  const item = fromItem(at);
+  const join = { kind: 'join', words, item, match: undefined, on: undefined, using: undefined } as const;
+  if (words.length === 0) return join;
+  const match = matchAhead(at) && at.accept('MATCH_CONDITION') ? at.expressionPart() : undefined;
+  if (at.accept('ON')) return { ...join, match, on: at.expressionPart() };
+  return { ...join, match, using: at.accept('USING') ? columns(at) : undefined };
 }
 
 /** Whether `MATCH_CONDITION` with a condition follows; otherwise the word is an alias, as in versions without this clause. */
@@ -39,17 +40,24 @@ function matchAhead(at: Reader): boolean {
   );
 }
 
-/** Reads the keywords of a join. */
-function join(at: Reader): boolean {
-  if (at.take('JOIN')) return true;
-  if (at.take('CROSS', 'APPLY') || at.take('OUTER', 'APPLY')) return true;
-  if (at.key() === 'ASOF' && at.take('ASOF', 'JOIN')) return true;
-  const natural = at.take('NATURAL');
-  const kind = at.takeOne(['INNER', 'LEFT', 'RIGHT', 'FULL', 'CROSS']);
-  if (kind === undefined && !natural) return false;
-  at.takeOne(kind === 'LEFT' ? ['OUTER', 'SEMI', 'ANTI', 'ASOF'] : ['OUTER']);
-  at.expect('JOIN');
-  return true;
+/** Joins whose first two words are read together: each first word alone is a name or an error. */
+const JOINS_OF_TWO_WORDS = [
+  ['CROSS', 'APPLY'],
+  ['OUTER', 'APPLY'],
+  ['ASOF', 'JOIN'],
+] as const;
+
+/** The keywords of a join. */
+function joinWords(at: Reader): readonly Keyword[] | undefined {
+  if (at.accept('JOIN')) return ['JOIN'];
+  const two = JOINS_OF_TWO_WORDS.find((words) => at.accept(...words));
+  if (two !== undefined) return two;
+  const natural = at.acceptOne(['NATURAL']);
+  const kind = at.acceptOne(['INNER', 'LEFT', 'RIGHT', 'FULL', 'CROSS']);
+  if (kind === undefined && natural === undefined) return undefined;
+  const side = at.acceptOne(kind === 'LEFT' ? ['OUTER', 'SEMI', 'ANTI', 'ASOF'] : ['OUTER']);
+  at.require('JOIN');
+  return [natural, kind, side, 'JOIN' as const].filter((word) => word !== undefined);
 }
 
 /** Whether the next word belongs to a join or a clause and is therefore not an alias. */
@@ -60,66 +68,77 @@ function noAlias(at: Reader): boolean {
   return matchAhead(at) || clauseAhead(at);
 }
 
-function tableReference(at: Reader): void {
-  if (at.key() === 'LATERAL') lateral(at);
-  else if (at.key() === 'UNNEST') unnest(at);
-  else if (at.key() === '(') tablesInParentheses(at);
-  else return namedTable(at);
-  tableAlias(at);
+function fromItem(at: Reader): FromItem {
+  const item = readItem(at);
+  at.scope?.sources.push(item);
+  return item;
 }
 
-function namedTable(at: Reader): void {
-  const common = tableName(at);
-  hints(at);
-  if (at.take('FOR', 'SYSTEM_TIME', 'AS', 'OF')) at.expression();
-  if (tableAlias(at) || common === undefined) return;
-  // The printed text has another name for it, and the rest of the query refers to the written one.
-  at.keyword('AS');
-  at.emit({ kind: 'name', parts: [common.name] });
+function readItem(at: Reader): FromItem {
+  if (at.accept('LATERAL')) return lateral(at);
+  if (at.key() === 'UNNEST') return unnest(at, false);
+  if (at.key() === '(') return derivedTable(at, false);
+  return namedTable(at);
 }
 
-/** @returns whether there is an alias */
-function tableAlias(at: Reader): boolean {
+function namedTable(at: Reader): NamedTable {
+  const scope = requireScope(at);
+  const name = tableName(at);
+  const found = hints(at);
+  const systemTime = at.accept('FOR', 'SYSTEM_TIME', 'AS', 'OF') ? at.expressionPart() : undefined;
+  return { kind: 'named-table', name, hints: found, systemTime, alias: tableAlias(at) ?? writtenName(name), scope };
+}
+
+/** The printed text has another name for a common table expression, and the rest of the query refers to the written one. */
+function writtenName({ kind, table }: TableName): Alias | undefined {
+  return kind === 'table' ? undefined : { kind: 'alias', name: table.name, columns: undefined };
+}
+
+/** @throws {Error} on a parser defect: FROM belongs to a SELECT */
+function requireScope({ scope }: Reader): NamedTable['scope'] {
+  if (scope === undefined) throw new Error('a table in FROM outside of a SELECT');
+  return scope;
+}
+
+function tableAlias(at: Reader): Alias | undefined {
   const found = alias(at, () => !noAlias(at));
-  if (found && at.key() === '(') columns(at);
-  return found;
+  return found !== undefined && at.key() === '(' ? { ...found, columns: columns(at) } : found;
 }
 
-function lateral(at: Reader): void {
-  at.take('LATERAL');
-  if (at.key() === 'UNNEST') unnest(at);
-  else if (at.key() === '(') tablesInParentheses(at);
-  else throw at.unexpected('a query in parentheses or `UNNEST`');
+function lateral(at: Reader): FromItem {
+  if (at.key() === 'UNNEST') return unnest(at, true);
+  if (at.key() === '(') return derivedTable(at, true);
+  throw at.unexpected('a query in parentheses or `UNNEST`');
 }
 
-function unnest(at: Reader): void {
-  at.take('UNNEST');
-  at.parentheses(() => {
-    if (queryAhead(at)) at.query();
-    else at.list(() => at.expression());
-  });
-  at.take('WITH', 'ORDINALITY');
+function unnest(at: Reader, isLateral: boolean): Unnest {
+  at.require('UNNEST');
+  const content = at.inParentheses(() =>
+    at.sequence(() => {
+      if (queryAhead(at)) at.query();
+      else at.list(() => at.expression());
+    }),
+  );
+  const hasOrdinality = at.accept('WITH', 'ORDINALITY');
+  return { kind: 'unnest', isLateral, content, hasOrdinality, alias: tableAlias(at) };
 }
 
-/** `( … )` in place of a table: a query, or tables with joins. @returns whether it is a query */
-function tablesInParentheses(at: Reader): boolean {
-  return at.parentheses(() => {
-    if (queryAhead(at)) {
-      at.query();
-      return true;
+function derivedTable(at: Reader, isLateral: boolean): DerivedTable {
+  const content = tablesInParentheses(at);
+  return { kind: 'derived-table', isLateral, content, alias: tableAlias(at) };
+}
+
+/** `( … )` in place of a table: a query, or tables with joins. */
+function tablesInParentheses(at: Reader): Query | From {
+  return at.inParentheses(() => {
+    if (queryAhead(at)) return at.grammar.query(at);
+    if (at.key() !== '(') return fromClause(at);
+    const content = tablesInParentheses(at);
+    if (content.kind === 'query' && (tailAhead(at) || at.key() === ')')) {
+      return at.grammar.queryTail(at, { kind: 'query-in-parentheses', query: content });
     }
-    if (at.key() !== '(') {
-      fromClause(at);
-      return false;
-    }
-    const query = tablesInParentheses(at);
-    if (query && tailAhead(at)) {
-      at.grammar.queryTail(at);
-      return true;
-    }
-    if (query && at.key() === ')') return true;
-    tableAlias(at);
-    moreTables(at);
-    return false;
+    const first: DerivedTable = { kind: 'derived-table', isLateral: false, content, alias: tableAlias(at) };
+    at.scope?.sources.push(first);
+    return moreTables(at, first);
   });
 }

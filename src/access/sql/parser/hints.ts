@@ -1,18 +1,18 @@
 import { tokenize, type Token } from '../lexer.ts';
-import type { Hint, HintOption } from '../tree.ts';
+import type { Hint, HintOption, Hints } from '../tree.ts';
 import type { Reader } from './reader.ts';
 
 /** Versions parse hints differently, so names and values must be plain. */
 const PLAIN = /^[\w .:/$-]*$/;
 
-/** Keeps the hint before the next token. Called only where hints are valid: after `SELECT` and after a table; elsewhere a hint is a comment. */
-export function hints(at: Reader): void {
+/** The hint before the next token. Called only where hints are valid: after `SELECT` and after a table; elsewhere a hint is a comment. */
+export function hints(at: Reader): Hints | undefined {
   const { hint, at: offset } = at.peek();
-  if (hint === undefined) return;
+  if (hint === undefined) return undefined;
   const read = readHints(tokenize(hint, at.budget));
   if (read === undefined)
     throw at.refusal("the hint before this word does not have the form `name(key='value', …)`", offset);
-  at.emit({ kind: 'hints', hints: read });
+  return { kind: 'hints', hints: read };
 }
 
 function readHints(tokens: readonly Token[]): Hint[] | undefined {

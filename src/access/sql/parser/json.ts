@@ -48,7 +48,7 @@ function separator(at: Reader): boolean {
 }
 
 function lastWord(at: Reader): string {
-  const last = at.pieces.at(-1);
+  const { last } = at;
   return last?.kind === 'keyword' ? last.text : '';
 }
 

@@ -72,5 +72,5 @@ function intervalValue(at: Reader): void {
   if (kind === 'mark') at.parentheses(() => (queryAhead(at) ? at.query() : at.expression()));
   else if (kind === 'number') at.emit({ kind, text: at.skip().text });
   else if (kind === 'string') plainString(at);
-  else at.emit({ kind: 'name', parts: [at.name('the length of an interval')] });
+  else at.emit({ kind: 'column', parts: [at.name('the length of an interval')], isAll: false, scope: at.scope });
 }

@@ -1,4 +1,4 @@
-import type { CommonTable } from '../tree.ts';
+import type { Alias, TableName } from '../tree.ts';
 import type { Reader } from './reader.ts';
 
 /** Whether a query begins here. A query may also begin with an opening parenthesis, which the caller must check. */
@@ -16,8 +16,8 @@ export function tailAhead(at: Reader): boolean {
 }
 
 /** `(a, b)` */
-export function columns(at: Reader): void {
-  at.parentheses(() => at.list(() => at.emit({ kind: 'name', parts: [at.name('the name of a column')] })));
+export function columns(at: Reader): readonly string[] {
+  return at.inParentheses(() => at.items(() => at.name('the name of a column')));
 }
 
 /** `x DESC NULLS LAST` */
@@ -30,15 +30,13 @@ export function sortItem(at: Reader): void {
 export const LIMITS: ReadonlySet<string> = new Set(['LIMIT', 'OFFSET', 'FETCH']);
 
 /** `[AS] alias`: a name, or a string as in some versions. @param free whether a name without `AS` may be an alias here */
-export function alias(at: Reader, free: () => boolean): boolean {
+export function alias(at: Reader, free: () => boolean): Alias | undefined {
   if (at.key() === 'AS') at.skip();
-  else if (at.peek().kind !== 'string' && (!at.atName() || !free())) return false;
+  else if (at.peek().kind !== 'string' && (!at.atName() || !free())) return undefined;
   const { kind, text, prefix } = at.peek();
-  at.keyword('AS');
   if (kind === 'string' && prefix === '' && text !== '' && !/[\r\n\t]/.test(text)) at.skip();
   else at.name('an alias');
-  at.emit({ kind: 'name', parts: [text] });
-  return true;
+  return { kind: 'alias', name: text, columns: undefined };
 }
 
 /** Whether a non-reserved word begins a clause here. */
@@ -76,8 +74,8 @@ const AFTER_ALIAS: ReadonlySet<string> = new Set([
   ...(['FULL', 'CROSS', 'NATURAL', 'OUTER', 'ON', 'USING', 'OPTION', ...SET_OPERATORS] as const),
 ]);
 
-/** `table`, `database.table`: a table or a visible common table expression. @returns the common table expression */
-export function tableName(at: Reader): CommonTable | undefined {
+/** `table`, `database.table`: a table or a visible common table expression. */
+export function tableName(at: Reader): TableName {
   const { at: offset } = at.peek();
   const parts = [at.name('the name of a table')];
   while (at.key() === '.') {
@@ -86,13 +84,9 @@ export function tableName(at: Reader): CommonTable | undefined {
   }
   if (at.key() === '(') throw at.unexpected('an alias, a join or a clause (functions as tables are not supported)');
   const common = parts.length === 1 ? at.commonTables.get(parts[0] as string)?.at(-1) : undefined;
-  if (common !== undefined) {
-    at.emit({ kind: 'common-table', table: common });
-    return common;
-  }
+  if (common !== undefined) return { kind: 'common-table', table: common };
   countTable(at, offset);
-  at.emit({ kind: 'table', table: { parts, at: offset } });
-  return undefined;
+  return { kind: 'table', table: { parts, at: offset } };
 }
 
 /** Counts a table reference against the limit. */

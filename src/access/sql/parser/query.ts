@@ -1,53 +1,58 @@
 import { fromClause } from './from.ts';
 import { hints } from './hints.ts';
 import { alias, clauseAhead, columns, LIMITS, qualifyAhead, SET_OPERATORS, sortItem, tableName } from './parts.ts';
-import type { CommonTable } from '../tree.ts';
+import type {
+  CommonTable,
+  CommonTableDefinition,
+  Query,
+  Scope,
+  Select,
+  SelectItem,
+  Sequence,
+  SetOperation,
+  Term,
+  With,
+} from '../tree.ts';
 import type { Reader } from './reader.ts';
 import { windowSpecification } from './window.ts';
 
 type Limit = number | undefined;
 
-/** Reads a query. @returns its maximum number of rows; undefined if the text does not limit it */
-export function readQuery(at: Reader): Limit {
+export function readQuery(at: Reader): Query {
   return at.nested(() => {
-    if (!at.take('WITH')) return body(at);
-    const tables = commonTables(at);
-    const limit = body(at);
-    for (const table of tables) hide(at, table);
-    return limit;
+    if (!at.accept('WITH')) return queryTail(at, term(at));
+    const clause = commonTables(at);
+    const query = queryTail(at, term(at));
+    for (const { table } of clause.tables) hide(at, table);
+    return { ...query, with: clause };
   });
-}
-
-function body(at: Reader): Limit {
-  return queryTail(at, term(at));
 }
 
 /** `name [(columns)] AS (query), …`: each is visible to the following ones, and with `RECURSIVE` to itself. */
-function commonTables(at: Reader): CommonTable[] {
-  const recursive = at.take('RECURSIVE');
-  const tables: CommonTable[] = [];
-  at.list(() => {
-    const table = commonTable(at);
-    if (at.key() === '(') columns(at);
-    at.expect('AS');
-    if (recursive) show(at, table);
-    at.parentheses(() => readQuery(at));
-    if (!recursive) show(at, table);
-    tables.push(table);
-  });
-  return tables;
+function commonTables(at: Reader): With {
+  const isRecursive = at.accept('RECURSIVE');
+  return { kind: 'with', isRecursive, tables: at.items(() => commonTableDefinition(at, isRecursive)) };
+}
+
+function commonTableDefinition(at: Reader, isRecursive: boolean): CommonTableDefinition {
+  const table = commonTable(at);
+  const names = at.key() === '(' ? columns(at) : undefined;
+  at.require('AS');
+  if (isRecursive) show(at, table);
+  const query = at.inParentheses(() => readQuery(at));
+  if (!isRecursive) show(at, table);
+  return { kind: 'common-table-definition', table, columns: names, query };
 }
 
 /** The name in a definition. */
 function commonTable(at: Reader): CommonTable {
-  const { limits, commonTables } = at.budget;
-  if (commonTables.length >= limits.commonTables) {
+  const { limits, commonTables: known } = at.budget;
+  if (known.length >= limits.commonTables) {
     throw at.refusal(`the query has more than ${limits.commonTables} common table expressions`);
   }
   const name = at.name('the name of a common table expression');
-  const table = { number: commonTables.length + 1, name };
-  commonTables.push(table);
-  at.emit({ kind: 'common-table', table });
+  const table = { number: known.length + 1, name };
+  known.push(table);
   return table;
 }
 
@@ -64,45 +69,70 @@ function hide(at: Reader, { name }: CommonTable): void {
   if (visible.length === 0) at.commonTables.delete(name);
 }
 
-function term(at: Reader): Limit {
-  if (at.take('SELECT')) select(at);
-  else if (at.take('VALUES')) at.list(() => at.expression());
-  else if (at.take('TABLE')) tableName(at);
-  else if (at.key() === '(') return at.parentheses(() => readQuery(at));
-  else throw at.unexpected('a query');
-  return undefined;
-}
-
-/** Set operators, order and limits. @param limit of the preceding query */
-export function queryTail(at: Reader, limit?: Limit): Limit {
-  let inner = limit;
-  while (setOperator(at)) {
-    inner = undefined;
-    term(at);
+function term(at: Reader): Term {
+  if (at.accept('SELECT')) return select(at);
+  if (at.accept('VALUES')) {
+    return { kind: 'values', rows: at.sequence(() => at.list(() => at.expression())) };
   }
-  if (at.take('ORDER', 'BY')) at.list(() => sortItem(at));
-  return limits(at) ?? inner;
+  if (at.accept('TABLE')) return { kind: 'table-term', table: tableName(at) };
+  if (at.key() === '(') return { kind: 'query-in-parentheses', query: at.inParentheses(() => readQuery(at)) };
+  throw at.unexpected('a query');
 }
 
-function setOperator(at: Reader): boolean {
-  if (at.takeOne(SET_OPERATORS) === undefined) return false;
-  at.takeOne(['ALL', 'DISTINCT']);
-  return true;
+/** Set operators, order and limits. @param first the preceding query */
+export function queryTail(at: Reader, first: Term): Query {
+  const operations: SetOperation[] = [];
+  for (let next = setOperation(at); next !== undefined; next = setOperation(at)) operations.push(next);
+  const orderBy = at.accept('ORDER', 'BY') ? sorted(at, operations.length === 0 ? first : undefined) : undefined;
+  const rows = LIMITS.has(at.key()) ? limits(at) : undefined;
+  const inner = operations.length === 0 && first.kind === 'query-in-parentheses' ? first.query.limit : undefined;
+  return {
+    kind: 'query',
+    with: undefined,
+    first,
+    operations,
+    orderBy,
+    limits: rows?.sequence,
+    limit: rows?.limit ?? inner,
+  };
+}
+
+/** @param only the only term of the query: if it is a SELECT, the items can name its columns */
+function sorted(at: Reader, only: Term | undefined): Sequence {
+  const scope = only?.kind === 'select' ? only.scope : at.scope;
+  return withScope(at, scope, () => at.sequence(() => at.list(() => sortItem(at))));
+}
+
+function withScope<T>(at: Reader, scope: Scope | undefined, read: () => T): T {
+  const { scope: outer } = at;
+  at.scope = scope;
+  const result = read();
+  at.scope = outer;
+  return result;
+}
+
+function setOperation(at: Reader): SetOperation | undefined {
+  const operator = at.acceptOne(SET_OPERATORS);
+  if (operator === undefined) return undefined;
+  const quantifier = at.acceptOne(['ALL', 'DISTINCT']);
+  return { kind: 'set-operation', operator, quantifier, term: term(at) };
 }
 
 /** `LIMIT count`, `LIMIT offset, count`, `OFFSET offset`, `FETCH FIRST count ROWS ONLY` */
-function limits(at: Reader): Limit {
+function limits(at: Reader): { sequence: Sequence; limit: Limit } {
   let limit: Limit;
   let counts = 0;
   let offsets = 0;
-  while (LIMITS.has(at.key())) {
-    if (at.key() === 'OFFSET' ? offsets++ > 0 : counts++ > 0) throw at.unexpected('the end of the query');
-    if (at.take('OFFSET')) {
-      rows(at);
-      at.takeOne(['ROW', 'ROWS']);
-    } else limit = at.take('LIMIT') ? limitRows(at) : fetchRows(at);
-  }
-  return limit;
+  const sequence = at.sequence(() => {
+    while (LIMITS.has(at.key())) {
+      if (at.key() === 'OFFSET' ? offsets++ > 0 : counts++ > 0) throw at.unexpected('the end of the query');
+      if (at.take('OFFSET')) {
+        rows(at);
+        at.takeOne(['ROW', 'ROWS']);
+      } else limit = at.take('LIMIT') ? limitRows(at) : fetchRows(at);
+    }
+  });
+  return { sequence, limit };
 }
 
 function limitRows(at: Reader): Limit {
@@ -129,29 +159,40 @@ function rows(at: Reader): Limit {
   return Number(text);
 }
 
-function select(at: Reader): void {
-  hints(at);
-  at.takeOne(['ALL', 'DISTINCT']);
-  at.list(() => selectItem(at));
-  if (at.take('FROM')) fromClause(at);
-  if (at.take('WHERE')) at.expression();
-  if (at.take('GROUP', 'BY')) {
-    at.takeOne(['ALL', 'DISTINCT']);
-    at.list(() => groupItem(at));
-  }
-  if (at.take('HAVING')) at.expression();
-  if (at.take('WINDOW')) at.list(() => namedWindow(at));
-  if (qualifyAhead(at)) {
-    at.take('QUALIFY');
-    at.expression();
-  }
+/** The properties are in the order of the text: each reads its clause. */
+function select(at: Reader): Select {
+  const scope: Scope = { outer: at.scope, sources: [] };
+  return withScope(at, scope, () => ({
+    kind: 'select',
+    hints: hints(at),
+    quantifier: at.acceptOne(['ALL', 'DISTINCT']),
+    items: at.items(() => selectItem(at)),
+    from: at.accept('FROM') ? fromClause(at) : undefined,
+    where: at.accept('WHERE') ? at.expressionPart() : undefined,
+    groupBy: at.accept('GROUP', 'BY') ? at.sequence(() => groupBy(at)) : undefined,
+    having: at.accept('HAVING') ? at.expressionPart() : undefined,
+    windows: at.accept('WINDOW') ? at.sequence(() => at.list(() => namedWindow(at))) : undefined,
+    qualify: qualifyAhead(at) && at.accept('QUALIFY') ? at.expressionPart() : undefined,
+    scope,
+  }));
 }
 
 /** `*`, `t.*`, `expression [[AS] alias]` */
-function selectItem(at: Reader): void {
-  if (at.takeMark('*')) return;
-  at.expression();
-  alias(at, () => !clauseAhead(at));
+function selectItem(at: Reader): SelectItem {
+  if (at.acceptMark('*')) {
+    return {
+      kind: 'select-item',
+      expression: { kind: 'column', parts: [], isAll: true, scope: at.scope },
+      alias: undefined,
+    };
+  }
+  const expression = at.expressionPart();
+  return { kind: 'select-item', expression, alias: alias(at, () => !clauseAhead(at)) };
+}
+
+function groupBy(at: Reader): void {
+  at.takeOne(['ALL', 'DISTINCT']);
+  at.list(() => groupItem(at));
 }
 
 /** `ROLLUP (a, b)`, `CUBE (a, b)`, `GROUPING SETS ((a, b), ())`, an expression, `()` */

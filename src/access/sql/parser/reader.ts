@@ -1,8 +1,9 @@
-import { KEYWORDS, MARKS, RESERVED, type Keyword, type Mark } from '../keywords.ts';
+import { RESERVED, type Keyword, type Mark } from '../keywords.ts';
 import type { Steps, Token } from '../lexer.ts';
 import type { SqlLimits } from '../limits.ts';
 import { SqlRefusal } from '../refusal.ts';
-import type { CommonTable, Piece, TextPiece } from '../tree.ts';
+import type { CommonTable, Part, Query, Scope, Sequence, Term, TextLeaf } from '../tree.ts';
+import { keywordLeaf, markLeaf } from '../walk.ts';
 
 /** State shared by a text and all texts within its strings: the limits hold for all of them together. */
 export interface Budget {
@@ -22,26 +23,26 @@ export interface Budget {
 /** Grammar rules that refer to each other. */
 export interface Grammar {
   readonly expression: (at: Reader) => void;
-  /** @returns the maximum number of rows; undefined if the text does not limit it */
-  readonly query: (at: Reader) => number | undefined;
+  readonly query: (at: Reader) => Query;
   /** What may follow a query in parentheses: set operators, order and limits. */
-  readonly queryTail: (at: Reader) => number | undefined;
+  readonly queryTail: (at: Reader, first: Term) => Query;
 }
 
-/** One piece for each keyword and mark: a long text has tens of thousands of them. */
-const KEYWORD_PIECES: ReadonlyMap<Keyword, Piece> = new Map(KEYWORDS.map((text) => [text, { kind: 'keyword', text }]));
-const MARK_PIECES: ReadonlyMap<Mark, Piece> = new Map(MARKS.map((text) => [text, { kind: 'mark', text }]));
-
-/** Position in the tokens of one text, and the pieces read so far. */
+/**
+ * Position in the tokens of one text, and the sequence that is being parsed. `take…` and `expect…` add words and marks to the sequence;
+ * `accept…` and `require…` only consume them, where a node stands for them.
+ */
 export class Reader {
-  readonly pieces: Piece[] = [];
   readonly budget: Budget;
   readonly grammar: Grammar;
   /** Queries within strings, which are parsed after this text. */
-  readonly texts: TextPiece[] = [];
+  readonly texts: TextLeaf[] = [];
   /** Visible common table expressions by name, the innermost one last. */
   readonly commonTables = new Map<string, CommonTable[]>();
+  /** Of the innermost SELECT that is being parsed. */
+  scope: Scope | undefined;
   readonly #tokens: readonly Token[];
+  #parts: Part[] = [];
   #at = 0;
 
   constructor(tokens: readonly Token[], budget: Budget, grammar: Grammar) {
@@ -60,65 +61,111 @@ export class Reader {
     return this.peek(ahead).key;
   }
 
-  /** Consumes a token without adding a piece. */
+  /** Consumes a token without adding a part. */
   skip(): Token {
     const token = this.peek();
     if (token.kind !== 'end') this.#at++;
     return token;
   }
 
-  emit(piece: Piece): void {
-    this.pieces.push(piece);
+  emit(part: Part): void {
+    this.#parts.push(part);
+  }
+
+  /** The last part of the current sequence. */
+  get last(): Part | undefined {
+    return this.#parts.at(-1);
+  }
+
+  /** What `read` adds, as a sequence of its own. */
+  sequence(read: () => void): Sequence {
+    const outer = this.#parts;
+    const parts: Part[] = [];
+    this.#parts = parts;
+    read();
+    this.#parts = outer;
+    return { kind: 'sequence', parts };
+  }
+
+  /** An expression as a part of its own. */
+  expressionPart(): Part {
+    const sequence = this.sequence(() => this.grammar.expression(this));
+    return sequence.parts.length === 1 ? (sequence.parts[0] as Part) : sequence;
   }
 
   /** Adds a query within a string. @param at offset of the string */
   text(sql: string, at: number): void {
-    const piece: TextPiece = { kind: 'text', sql, at, depth: this.budget.depth, script: undefined };
-    this.texts.push(piece);
-    this.emit(piece);
+    const leaf: TextLeaf = { kind: 'text', sql, at, depth: this.budget.depth, script: undefined };
+    this.texts.push(leaf);
+    this.emit(leaf);
   }
 
   keyword(text: Keyword): void {
-    this.pieces.push(KEYWORD_PIECES.get(text) as Piece);
+    this.#parts.push(keywordLeaf(text));
   }
 
   mark(text: Mark): void {
-    this.pieces.push(MARK_PIECES.get(text) as Piece);
+    this.#parts.push(markLeaf(text));
   }
 
-  /** If these words follow, consumes them, adds them as pieces and returns true. */
-  take(...words: readonly Keyword[]): boolean {
+  /** If these words follow, consumes them and returns true. */
+  accept(...words: readonly Keyword[]): boolean {
     if (!words.every((word, index) => this.key(index) === word)) return false;
-    for (const word of words) {
-      this.#at++;
-      this.keyword(word);
-    }
+    this.#at += words.length;
     return true;
   }
 
-  /** If one of these words follows, consumes it and adds it as a piece. @returns the word */
-  takeOne<T extends Keyword>(words: readonly T[]): T | undefined {
+  /** If one of these words follows, consumes it. @returns the word */
+  acceptOne<T extends Keyword>(words: readonly T[]): T | undefined {
     const key = this.key();
     const word = words.find((one) => one === key);
-    if (word === undefined) return undefined;
-    this.#at++;
-    this.keyword(word);
+    if (word !== undefined) this.#at++;
     return word;
   }
 
-  takeMark(mark: Mark): boolean {
+  acceptMark(mark: Mark): boolean {
     if (this.key() !== mark) return false;
     this.#at++;
+    return true;
+  }
+
+  /** `accept` that adds the words to the sequence. */
+  take(...words: readonly Keyword[]): boolean {
+    if (!this.accept(...words)) return false;
+    for (const word of words) this.keyword(word);
+    return true;
+  }
+
+  /** `acceptOne` that adds the word to the sequence. */
+  takeOne<T extends Keyword>(words: readonly T[]): T | undefined {
+    const word = this.acceptOne(words);
+    if (word !== undefined) this.keyword(word);
+    return word;
+  }
+
+  /** `acceptMark` that adds the mark to the sequence. */
+  takeMark(mark: Mark): boolean {
+    if (!this.acceptMark(mark)) return false;
     this.mark(mark);
     return true;
   }
 
+  require(...words: readonly Keyword[]): void {
+    if (!this.accept(...words)) throw this.unexpected(`\`${words.join(' ')}\``);
+  }
+
+  requireMark(mark: Mark): void {
+    if (!this.acceptMark(mark)) throw this.unexpected(`\`${mark}\``);
+  }
+
   expect(...words: readonly Keyword[]): void {
-    if (!this.take(...words)) throw this.unexpected(`\`${words.join(' ')}\``);
+    this.require(...words);
+    for (const word of words) this.keyword(word);
   }
 
   expectMark(mark: Mark): void {
-    if (!this.takeMark(mark)) throw this.unexpected(`\`${mark}\``);
+    this.requireMark(mark);
+    this.mark(mark);
   }
 
   /** Whether a name follows: quoted, or a word that is not reserved. */
@@ -148,14 +195,23 @@ export class Reader {
     this.grammar.expression(this);
   }
 
+  /** A query within the current sequence. */
   query(): void {
-    this.grammar.query(this);
+    this.emit(this.grammar.query(this));
   }
 
-  /** `item, item, …` */
+  /** `item, item, …` within the current sequence. */
   list(item: () => void): void {
     do item();
     while (this.takeMark(','));
+  }
+
+  /** `item, item, …` */
+  items<T>(item: () => T): T[] {
+    const items: T[] = [];
+    do items.push(item());
+    while (this.acceptMark(','));
+    return items;
   }
 
   /** Runs `read` one nesting level deeper. */
@@ -167,11 +223,19 @@ export class Reader {
     return result;
   }
 
-  /** `( … )` */
+  /** `( … )` within the current sequence. */
   parentheses<T>(read: () => T): T {
     this.expectMark('(');
     const result = this.nested(read);
     this.expectMark(')');
+    return result;
+  }
+
+  /** `( … )` of a node. */
+  inParentheses<T>(read: () => T): T {
+    this.requireMark('(');
+    const result = this.nested(read);
+    this.requireMark(')');
     return result;
   }
 

@@ -2,7 +2,16 @@ import type { Parts } from '../../../platform/long-work.ts';
 import type { Keyword } from '../keywords.ts';
 import { tokenizing, type Token } from '../lexer.ts';
 import { position, SqlRefusal } from '../refusal.ts';
-import type { Option, Script, TextPiece } from '../tree.ts';
+import type {
+  DescribeStatement,
+  Option,
+  OptionClause,
+  QueryStatement,
+  Script,
+  SetStatement,
+  Statement,
+  TextLeaf,
+} from '../tree.ts';
 import { expression } from './expression.ts';
 import { tableName } from './parts.ts';
 import { queryTail, readQuery } from './query.ts';
@@ -30,7 +39,7 @@ export function* readingScript(sql: string, budget: Budget): Parts<Script> {
 }
 
 /** Parses the query within a string. */
-function* readingText(text: TextPiece, budget: Budget): Parts<void> {
+function* readingText(text: TextLeaf, budget: Budget): Parts<void> {
   budget.depth = text.depth;
   try {
     text.script = yield* readingScript(text.sql, budget);
@@ -44,43 +53,40 @@ function* readingText(text: TextPiece, budget: Budget): Parts<void> {
 function parse(at: Reader, length: number): Script {
   const { limits } = at.budget;
   const options: Option[] = [];
-  let limit: number | undefined;
-  let explains = false;
+  const statements: Statement[] = [];
   let queries = 0;
-  let statements = 0;
   while (at.peek().kind !== 'end') {
     if (at.key() === ';') {
       at.skip();
       continue;
     }
-    if (++statements > limits.statements) throw at.refusal(`the text has more than ${limits.statements} statements`);
-    if (statements > 1) at.mark(';');
-    if (at.key() === 'SET') options.push(setOption(at));
+    if (statements.length >= limits.statements)
+      throw at.refusal(`the text has more than ${limits.statements} statements`);
+    if (at.key() === 'SET') statements.push(setStatement(at, options));
     else if (++queries > 1) throw at.unexpected('the end of the text (one query at a time)');
-    else {
-      explains = at.key() === 'EXPLAIN';
-      limit = statement(at, options);
-    }
+    else statements.push(statement(at, options));
     if (at.peek().kind !== 'end' && at.key() !== ';')
       throw at.unexpected('an operator, a clause, `;` or the end of the text');
   }
   if (queries === 0) throw new SqlRefusal('the text has no query', length);
-  return { pieces: at.pieces, options, limit, explains };
+  return { kind: 'script', statements, options };
 }
 
-function statement(at: Reader, options: Option[]): number | undefined {
-  if (at.take('DESCRIBE')) return describe(at);
-  explain(at);
-  const limit = readQuery(at);
-  while (at.key() === 'OPTION') options.push(...optionClause(at));
-  return limit;
+function statement(at: Reader, options: Option[]): DescribeStatement | QueryStatement {
+  if (at.accept('DESCRIBE')) return describe(at);
+  const words = explain(at);
+  const query = readQuery(at);
+  const clauses: OptionClause[] = [];
+  while (at.key() === 'OPTION') clauses.push(optionClause(at));
+  for (const clause of clauses) options.push(...clause.options);
+  return { kind: 'statement', explain: words, query, options: clauses };
 }
 
 /** `DESCRIBE [TABLE] t [column]` */
-function describe(at: Reader): undefined {
-  at.take('TABLE');
-  tableName(at);
-  if (at.atName()) at.emit({ kind: 'name', parts: [at.name('a column')] });
+function describe(at: Reader): DescribeStatement {
+  const hasTableWord = at.accept('TABLE');
+  const table = tableName(at);
+  return { kind: 'describe', hasTableWord, table, column: at.atName() ? at.name('a column') : undefined };
 }
 
 const EXPLAIN_WORDS: readonly Keyword[] = [
@@ -101,27 +107,30 @@ const EXPLAIN_WORDS: readonly Keyword[] = [
   ] as const),
 ];
 
-function explain(at: Reader): void {
-  if (!at.take('EXPLAIN')) return;
-  while (at.takeOne(EXPLAIN_WORDS) !== undefined);
-  at.expect('FOR');
+/** @returns the words between `EXPLAIN` and `FOR`; undefined without `EXPLAIN` */
+function explain(at: Reader): readonly Keyword[] | undefined {
+  if (!at.accept('EXPLAIN')) return undefined;
+  const words: Keyword[] = [];
+  for (let word = at.acceptOne(EXPLAIN_WORDS); word !== undefined; word = at.acceptOne(EXPLAIN_WORDS)) words.push(word);
+  at.require('FOR');
+  return words;
 }
 
 /** `SET key = value`. The engine accepts only literals. */
-function setOption(at: Reader): Option {
-  at.expect('SET');
+function setStatement(at: Reader, options: Option[]): SetStatement {
+  at.require('SET');
   const { at: offset } = at.peek();
   const parts = [at.name('the name of an option')];
   while (at.key() === '.') {
     at.skip();
     parts.push(at.name('the rest of the name of an option'));
   }
-  at.emit({ kind: 'name', parts });
-  at.expectMark('=');
+  at.requireMark('=');
   const key = checkedKey(at, parts.join('.'));
   // The engine normalizes numbers: it would read `02024` as the database `2024`.
   if (key.toLowerCase() === 'database' && at.peek().kind !== 'string') throw at.unexpected('a string');
-  return { key, value: setValue(at), at: offset };
+  const value = at.sequence(() => options.push({ key, value: setValue(at), at: offset }));
+  return { kind: 'set', name: parts, value };
 }
 
 /** The engine compares keys without case. Only ASCII, because versions could differ in the case rules for other letters. */
@@ -151,7 +160,7 @@ function setValue(at: Reader): string {
 const SET_WORDS: ReadonlySet<string> = new Set(['TRUE', 'FALSE', 'NULL']);
 
 /** `OPTION(key=value, …)`. The engine extracts it with a regular expression before parsing, so keys and values must be plain words. */
-function optionClause(at: Reader): Option[] {
+function optionClause(at: Reader): OptionClause {
   at.skip();
   if (at.key() !== '(') throw at.unexpected('`(`');
   at.skip();
@@ -160,8 +169,7 @@ function optionClause(at: Reader): Option[] {
   while (at.key() === ',' && at.skip().kind === 'mark');
   if (at.key() !== ')') throw at.unexpected('`,` or `)`');
   at.skip();
-  at.emit({ kind: 'options', options });
-  return options;
+  return { kind: 'options', options };
 }
 
 const VALUE = /^[\w.:/$+-]+$/;

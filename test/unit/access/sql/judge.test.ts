@@ -47,11 +47,15 @@ describe('the printed text', () => {
   it('has only unquoted words from closed lists', () => {
     const bare = (text: string) => () =>
       print(
-        { pieces: [{ kind: 'bare', text }], options: [], limit: undefined, explains: false },
+        {
+          kind: 'script',
+          options: [],
+          statements: [{ kind: 'set', name: ['a'], value: { kind: 'sequence', parts: [{ kind: 'bare', text }] } }],
+        },
         resolveDatabases([], [], { header: undefined, options: [], multistage: false }),
         100,
       );
-    expect(bare('YEAR')()).toBe('YEAR');
+    expect(bare('YEAR')()).toBe('SET "a" = YEAR');
     for (const text of ['secret', 'YEAR x', 'yeaR;', 'ſecond', '']) expect(bare(text)).toThrow('without quotes');
   });
 });

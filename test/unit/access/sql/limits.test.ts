@@ -3,7 +3,7 @@ import { resolveDatabases } from '../../../../src/access/sql/databases.ts';
 import { judgeSql, judgingSql } from '../../../../src/access/sql/judge.ts';
 import { SQL_LIMITS, type SqlLimits } from '../../../../src/access/sql/limits.ts';
 import { print } from '../../../../src/access/sql/printer.ts';
-import type { Script } from '../../../../src/access/sql/tree.ts';
+import type { Leaf, Script } from '../../../../src/access/sql/tree.ts';
 
 const IN_SUBQUERY = "in_subquery(a, 'SELECT b FROM t') = 1";
 
@@ -88,15 +88,19 @@ it('the length of `queryOptions`', () => {
 
 it('the length of a printed query within a string', () => {
   const databases = resolveDatabases([], [], { header: undefined, options: [], multistage: false });
-  const rest = { options: [], limit: undefined, explains: false };
-  const script: Script = { ...rest, pieces: [{ kind: 'string', text: "'", prefix: '' }] };
+  const set = (leaf: Leaf): Script => ({
+    kind: 'script',
+    options: [],
+    statements: [{ kind: 'set', name: ['a'], value: { kind: 'sequence', parts: [leaf] } }],
+  });
+  const script = set({ kind: 'string', text: "'", prefix: '' });
   const printed = (maxLength: number) =>
-    print({ ...rest, pieces: [{ kind: 'text', sql: '', depth: 0, script, at: 3 }] }, databases, maxLength);
-  expect(printed(10)).toBe("''''''''''");
-  expect(() => printed(9)).toThrow(
+    print(set({ kind: 'text', sql: '', depth: 0, script, at: 3 }), databases, maxLength);
+  expect(printed(20)).toBe(`SET "a" = 'SET "a" = '''''''''`);
+  expect(() => printed(19)).toThrow(
     expect.objectContaining({
       at: 3,
-      message: 'this query within a string is longer than 9 characters with its quotes doubled',
+      message: 'this query within a string is longer than 19 characters with its quotes doubled',
     }),
   );
 });
