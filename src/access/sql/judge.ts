@@ -3,12 +3,12 @@ import { SQL_LIMITS, type SqlLimits } from './limits.ts';
 import type { Steps } from './lexer.ts';
 import type { TableName } from '../../pinot/table-name.ts';
 import { resolveDatabases } from './databases.ts';
-import type { Budget } from './parser/reader.ts';
+import { newBudget } from './parser/reader.ts';
 import { readingScript } from './parser/script.ts';
 import { parseOptions, printOptions } from './options-field.ts';
 import { printing } from './printer.ts';
 import { requireKnownOption } from './query-options.ts';
-import { position, SqlRefusal } from './refusal.ts';
+import { refusedSql, SqlRefusal, type RefusedSql } from './refusal.ts';
 import { scriptOf, type Option, type Script, type TableReference } from './tree.ts';
 import { Leaves } from './walk.ts';
 
@@ -46,15 +46,6 @@ export interface JudgedSql {
   readonly explains: boolean;
 }
 
-export interface RefusedSql {
-  readonly ok: false;
-  /** One sentence: the error, its position (line, column, word), and what is expected. */
-  readonly reason: string;
-  /** Position of the error, from 1. */
-  readonly line: number;
-  readonly column: number;
-}
-
 /**
  * Parses a text, collects the tables that it reads, and prints canonical text. See docs/adr/0014.
  * @param steps counts the work; for tests
@@ -72,25 +63,14 @@ export function* judgingSql(
   try {
     return yield* judge(sql, context, steps);
   } catch (error) {
-    if (!(error instanceof SqlRefusal)) throw error;
-    const { line, column } = position(sql, error.at);
-    return { ok: false, reason: `line ${line}, column ${column}: ${error.message}`, line, column };
+    return refusedSql(sql, error);
   }
 }
 
 function* judge(sql: string, context: SqlContext, steps: Steps): Parts<JudgedSql> {
   const { database, queryOptions, limits = SQL_LIMITS } = context;
   if (Buffer.byteLength(sql) > limits.bytes) throw new SqlRefusal(`the text is longer than ${limits.bytes} bytes`);
-  const budget: Budget = {
-    steps,
-    limits,
-    tokens: 0,
-    tokensOfLastPart: 0,
-    depth: 0,
-    texts: 0,
-    tables: 0,
-    commonTables: [],
-  };
+  const budget = newBudget(limits, steps);
   const script = yield* readingScript(sql, budget);
   const requestOptions = parseOptions('queryOptions', queryOptions, limits);
   const found: FoundTables = { tables: [], lookups: [], options: [...requestOptions] };

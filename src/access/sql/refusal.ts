@@ -19,3 +19,19 @@ export function position(sql: string, at: number): { line: number; column: numbe
   }
   return { line, column: at - start + 1 };
 }
+
+export interface RefusedSql {
+  readonly ok: false;
+  /** One sentence: the error, its position (line, column, word), and what is expected. */
+  readonly reason: string;
+  /** Position of the error, from 1. */
+  readonly line: number;
+  readonly column: number;
+}
+
+/** @throws {unknown} the error, unless it is a refusal */
+export function refusedSql(sql: string, error: unknown): RefusedSql {
+  if (!(error instanceof SqlRefusal)) throw error;
+  const { line, column } = position(sql, error.at);
+  return { ok: false, reason: `line ${line}, column ${column}: ${error.message}`, line, column };
+}

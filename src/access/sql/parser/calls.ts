@@ -1,4 +1,6 @@
 import { BARE_FUNCTIONS, TIME_UNITS, type Keyword } from '../keywords.ts';
+import type { Token } from '../lexer.ts';
+import type { FunctionName } from '../tree.ts';
 import { jsonArguments } from './json.ts';
 import { countTable, queryAhead, sortItem } from './parts.ts';
 import type { Reader } from './reader.ts';
@@ -11,20 +13,29 @@ const FUNCTION_NAME = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
 /** A call: its name is the current token and `(` follows. */
 export function call(at: Reader): void {
   if (at.key(1) !== '(') throw at.unexpected('a call of a function');
-  const { kind, text, key } = at.skip();
+  const token = at.skip();
+  const { kind, text, key } = token;
   if (!FUNCTION_NAME.test(text))
     throw at.unexpected(`the name of a function has ASCII letters, digits and \`_\` only: an operator`);
   at.emit({
     kind: 'call',
-    name: kind === 'word' && BARE_FUNCTIONS.has(key) ? { kind: 'bare', text } : { kind: 'name', parts: [text] },
+    name: functionName(token),
     arguments: at.inParentheses(() => at.sequence(() => callArguments(at, text, kind === 'word' ? key : ''))),
     tail: TAILS.has(at.key()) ? at.sequence(() => callTail(at)) : undefined,
   });
 }
 
+export function functionName({ kind, text, key }: Token): FunctionName {
+  return kind === 'word' && BARE_FUNCTIONS.has(key) ? { kind: 'bare', text } : { kind: 'name', parts: [text] };
+}
+
+/** The engine ignores case and underscores in names of functions, also in quoted ones. */
+export function foldedFunction(name: string): string {
+  return name.replaceAll('_', '').toLowerCase();
+}
+
 function callArguments(at: Reader, name: string, key: string): void {
-  // The engine ignores case and underscores here, also in quoted names.
-  const read = BY_NAME.get(name.replaceAll('_', '').toLowerCase()) ?? BY_KEYWORD.get(key);
+  const read = BY_NAME.get(foldedFunction(name)) ?? BY_KEYWORD.get(key);
   if (read !== undefined) return read(at, name);
   plainArguments(at);
 }

@@ -20,6 +20,10 @@ export interface Budget {
   readonly commonTables: CommonTable[];
 }
 
+export function newBudget(limits: SqlLimits, steps: Steps): Budget {
+  return { steps, limits, tokens: 0, tokensOfLastPart: 0, depth: 0, texts: 0, tables: 0, commonTables: [] };
+}
+
 /** Grammar rules that refer to each other. */
 export interface Grammar {
   readonly expression: (at: Reader) => void;

@@ -1,7 +1,7 @@
-import { judgingSql, judgeSql, type JudgedSql, type RefusedSql, type SqlContext } from '../../../access/sql/judge.ts';
+import { judgingSql, judgeSql, type JudgedSql, type SqlContext } from '../../../access/sql/judge.ts';
 import { SQL_LIMITS, type SqlLimits } from '../../../access/sql/limits.ts';
 import { judgeDebugOptions } from '../../../access/sql/options-field.ts';
-import { SqlRefusal } from '../../../access/sql/refusal.ts';
+import { SqlRefusal, type RefusedSql } from '../../../access/sql/refusal.ts';
 import { DEFAULT_DATABASE, type TableName } from '../../../pinot/table-name.ts';
 import type { EngineRequest } from '../../../pinot/types.ts';
 import { inTurns, type Turn } from '../../../platform/long-work.ts';
