@@ -4,7 +4,7 @@ import type { StringPrefix } from './lexer.ts';
 import { SqlRefusal } from './refusal.ts';
 import type { Databases } from './databases.ts';
 import { scriptOf, type Hint, type HintOption, type Leaf, type Script, type TextLeaf } from './tree.ts';
-import { Leaves } from './walk.ts';
+import { Leaves, type Rewrite } from './walk.ts';
 
 /** Texts of one part of the work; most leaves are one or two. */
 const TEXTS_PER_PART = 16_384;
@@ -13,20 +13,22 @@ const TEXTS_PER_PART = 16_384;
  * Prints the canonical text of a script. Only this text may be sent to the engine.
  * @param databases the database of each name
  * @param maxLength of each text within a string: quotes are doubled at each level, so that a short text could print a long one
- * @throws {SqlRefusal} for a text within a string that is longer
+ * @param rewrite what is printed in place of a node, with conditions of tables
+ * @throws {SqlRefusal} for a text within a string that is longer, and as `rewrite`
  */
-export function print(script: Script, databases: Databases, maxLength: number): string {
-  return atOnce(printing(script, databases, maxLength));
+export function print(script: Script, databases: Databases, maxLength: number, rewrite?: Rewrite): string {
+  return atOnce(printing(script, databases, maxLength, rewrite));
 }
 
 /** `print` in parts. */
-export function* printing(script: Script, databases: Databases, maxLength: number): Parts<string> {
+export function* printing(script: Script, databases: Databases, maxLength: number, rewrite?: Rewrite): Parts<string> {
   const parts: string[] = [];
   let before: string = '';
   let nextPart = TEXTS_PER_PART;
-  const leaves = new Leaves(script);
+  const leaves = new Leaves(script, rewrite);
   for (let leaf = leaves.next(); leaf !== undefined; leaf = leaves.next()) {
-    const text = leaf.kind === 'text' ? yield* printingText(leaf, databases, maxLength) : printLeaf(leaf, databases);
+    const text =
+      leaf.kind === 'text' ? yield* printingText(leaf, databases, maxLength, rewrite) : printLeaf(leaf, databases);
     if (before !== '' && needsSpace(before, text, leaf)) parts.push(' ');
     parts.push(text);
     before = text;
@@ -52,8 +54,13 @@ const PRINTED_MARKS: ReadonlySet<string> = new Set(MARKS);
 const BARE_WORDS = [TIME_UNITS, TYPES, CONSTANTS, BARE_FUNCTIONS];
 const NUMBER = /^(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-function* printingText(leaf: TextLeaf, databases: Databases, maxLength: number): Parts<string> {
-  const text = quotedString(yield* printing(scriptOf(leaf), databases, maxLength), '');
+function* printingText(
+  leaf: TextLeaf,
+  databases: Databases,
+  maxLength: number,
+  rewrite: Rewrite | undefined,
+): Parts<string> {
+  const text = quotedString(yield* printing(scriptOf(leaf), databases, maxLength, rewrite), '');
   if (text.length > maxLength)
     throw new SqlRefusal(
       `this query within a string is longer than ${maxLength} characters with its quotes doubled`,

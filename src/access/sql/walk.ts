@@ -30,6 +30,9 @@ export function markLeaf(text: Mark): Leaf {
   return MARK_LEAVES.get(text) as Leaf;
 }
 
+/** What is printed in place of a node. It is asked for the nodes within its results too. */
+export type Rewrite = (node: Node) => Node;
+
 /** The leaves of a text in the order in which they are printed. Linear, and without recursion. */
 export class Leaves {
   /** Lists around the current one that are not at their end, the innermost one last. */
@@ -38,8 +41,11 @@ export class Leaves {
   #list: Parts;
   #at = 0;
 
-  constructor(script: Script) {
-    this.#list = [script];
+  readonly #rewrite: Rewrite | undefined;
+
+  constructor(root: Part, rewrite?: Rewrite) {
+    this.#list = [root];
+    this.#rewrite = rewrite;
   }
 
   /** @returns undefined at the end */
@@ -59,7 +65,7 @@ export class Leaves {
         this.#lists.push(this.#list);
         this.#places.push(this.#at);
       }
-      this.#list = partsOf(part);
+      this.#list = partsOf(this.#rewrite === undefined ? part : this.#rewrite(part));
       this.#at = 0;
     }
   }

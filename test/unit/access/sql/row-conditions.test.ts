@@ -1,0 +1,243 @@
+import { describe, expect, it } from 'vitest';
+import { resolveDatabases } from '../../../../src/access/sql/databases.ts';
+import { SQL_LIMITS } from '../../../../src/access/sql/limits.ts';
+import { newBudget } from '../../../../src/access/sql/parser/reader.ts';
+import { readingScript } from '../../../../src/access/sql/parser/script.ts';
+import { print } from '../../../../src/access/sql/printer.ts';
+import { SqlRefusal } from '../../../../src/access/sql/refusal.ts';
+import { conditioned, type RowConditions } from '../../../../src/access/sql/row-conditions.ts';
+import { parseRowFilter } from '../../../../src/access/sql/row-filter.ts';
+import type { NamedTable, Part, Script, TableReference } from '../../../../src/access/sql/tree.ts';
+import { Leaves } from '../../../../src/access/sql/walk.ts';
+import { atOnce } from '../../../../src/platform/long-work.ts';
+import { seeded } from '../../../support/seed.ts';
+
+const TEXTS = Number(process.env['SQL_TEXTS'] || 1_000);
+
+const CONDITIONS: RowConditions = { filters: [filter(`owner = 'me'`)], columns: undefined };
+
+function filter(text: string) {
+  const found = parseRowFilter(text);
+  if (!found.ok) throw new Error(found.reason);
+  return found;
+}
+
+function conditionsOf({ parts }: TableReference): RowConditions | undefined {
+  return /^(?:default\.)?deals$/i.test(parts.join('.')) ? CONDITIONS : undefined;
+}
+
+function parsed(sql: string): Script {
+  return atOnce(readingScript(sql, newBudget(SQL_LIMITS, { count: 0 })));
+}
+
+interface Request {
+  readonly multistage?: boolean;
+  readonly conditions?: RowConditions;
+}
+
+/** The printed text, or why it is refused. */
+function printed(sql: string, { multistage = false, conditions }: Request = {}): string {
+  const databases = resolveDatabases([], [], { header: undefined, options: [], multistage });
+  try {
+    const script = parsed(sql);
+    const of = conditions === undefined ? conditionsOf : () => conditions;
+    const rewrite = conditioned(script, { conditionsOf: of, multistage });
+    const text = print(script, databases, 1_000_000, rewrite);
+    // Printed once more, it must be the same.
+    expect(print(script, databases, 1_000_000, rewrite)).toBe(text);
+    return text;
+  } catch (error) {
+    if (!(error instanceof SqlRefusal)) throw error;
+    return error.message;
+  }
+}
+
+describe('in the single-stage engine', () => {
+  it.each([
+    ['SELECT a FROM deals', `SELECT "a" FROM "deals" WHERE ("owner" = 'me')`],
+    [
+      'SELECT a, count(*) FROM deals d WHERE b = 1 OR c = 2 GROUP BY a LIMIT 5',
+      `SELECT "a", count (*) FROM "deals" AS "d" WHERE ("owner" = 'me') AND ("b" = 1 OR "c" = 2) GROUP BY "a" LIMIT 5`,
+    ],
+    [
+      'SELECT a FROM (SELECT a FROM deals WHERE b = 1)',
+      `SELECT "a" FROM (SELECT "a" FROM "deals" WHERE ("owner" = 'me') AND ("b" = 1))`,
+    ],
+    ['SELECT owner AS owner FROM deals', `SELECT "owner" AS "owner" FROM "deals" WHERE ("owner" = 'me')`],
+    ['SELECT a FROM offers', 'SELECT "a" FROM "offers"'],
+  ])('%s gets the filter in WHERE', (sql, expected) => {
+    expect(printed(sql)).toBe(expected);
+  });
+
+  it.each([
+    `SELECT 'me' AS owner FROM deals`,
+    `SELECT 'me' "OWNER" FROM deals`,
+    'SELECT Owner AS owner FROM deals',
+    `SELECT "as"('me', owner) FROM deals`,
+    `SELECT a FROM deals GROUP BY "A_S"('me', owner)`,
+  ])('%s is refused: the alias would replace the column of the filter', (sql) => {
+    expect(printed(sql)).toMatch(/`deals` may be read in part only, which is not possible with .*(?:alias|as|A_S)/);
+  });
+
+  it('all filters hold', () => {
+    const conditions = { filters: [filter('a = 1 OR b = 2'), filter('c = 3')], columns: undefined };
+    expect(printed('SELECT x FROM t WHERE y OR z', { conditions })).toBe(
+      'SELECT "x" FROM "t" WHERE ("a" = 1 OR "b" = 2) AND ("c" = 3) AND ("y" OR "z")',
+    );
+  });
+});
+
+describe('in the multi-stage engine', () => {
+  const READABLE = `(SELECT * FROM "deals" WHERE ("owner" = 'me'))`;
+  it.each([
+    ['SELECT a FROM deals', `SELECT "a" FROM ${READABLE} AS "deals"`],
+    [
+      'SELECT d.a FROM offers o LEFT JOIN deals AS d (x, y) ON d.b = o.b',
+      `SELECT "d"."a" FROM "offers" AS "o" LEFT JOIN ${READABLE} AS "d" ("x", "y") ON "d"."b" = "o"."b"`,
+    ],
+    [
+      `SELECT a FROM deals /*+ tableOptions(partition_key='a') */ WHERE b IN (SELECT b FROM deals)`,
+      `SELECT "a" FROM (SELECT * FROM "deals" /*+ "tableOptions"("partition_key"='a') */ WHERE ("owner" = 'me')) AS "deals" WHERE "b" IN (SELECT "b" FROM ${READABLE} AS "deals")`,
+    ],
+    [
+      'WITH deals AS (SELECT a FROM deals) SELECT a FROM deals',
+      `WITH "cte 1" AS (SELECT "a" FROM ${READABLE} AS "deals") SELECT "a" FROM "cte 1" AS "deals"`,
+    ],
+    ['TABLE deals', `SELECT * FROM "deals" WHERE ("owner" = 'me')`],
+    [`SELECT 'me' AS owner FROM deals`, `SELECT 'me' AS "owner" FROM ${READABLE} AS "deals"`],
+  ])('%s reads the rows of the filter', (sql, expected) => {
+    expect(printed(sql, { multistage: true })).toBe(expected);
+  });
+
+  it('only the columns of the conditions can be named', () => {
+    const conditions = { ...CONDITIONS, columns: ['a', 'b'] };
+    expect(printed('SELECT * FROM s.deals', { multistage: true, conditions })).toBe(
+      `SELECT * FROM (SELECT "a", "b" FROM "s"."deals" WHERE ("owner" = 'me')) AS "deals"`,
+    );
+  });
+});
+
+it.each([
+  [`SELECT lookUp('deals', 'a', 'b', c) FROM offers`, '`LOOKUP`'],
+  [`SELECT a FROM offers WHERE in_subquery(a, 'SELECT a FROM deals') = 1`, 'a query within a string'],
+  [`SELECT a FROM deals FOR SYSTEM_TIME AS OF b, offers`, '`FOR SYSTEM_TIME`'],
+  ['SELECT $docId FROM deals', '`$docId`'],
+  ['SELECT a FROM deals d ORDER BY d."$segmentName"', '`$segmentName`'],
+  ['SELECT ID_SET(a) FROM deals', '`ID_SET`'],
+  ['EXPLAIN PLAN FOR SELECT a FROM deals', '`EXPLAIN`'],
+  ['DESCRIBE deals', '`DESCRIBE`'],
+  [
+    `SELECT /*+ joinOptions(join_strategy='lookup') */ a FROM offers JOIN deals ON b = c`,
+    'the hint `joinOptions` for a lookup join',
+  ],
+])('%s is refused in both engines', (sql, what) => {
+  for (const multistage of [false, true])
+    expect(printed(sql, { multistage })).toContain(
+      `\`deals\` may be read in part only, which is not possible with ${what}`,
+    );
+  expect(printed(sql.replace('deals', 'offers'))).not.toContain('in part only');
+});
+
+/** Statements in which tables, common table expressions, aliases and columns have the same few names. */
+function statements(random: () => number): () => string {
+  const one = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
+  const NAMES = ['deals', 'Deals', '"deals"', 'default.deals', '"default.deals"', 'offers', 'x'];
+  const ALIASES = ['', '', ' x', ' AS deals', ' "deals"', ' AS y (deals, owner)'];
+  const COLUMNS = ['a', 'owner', 'deals.owner', 'x.a', '*', 'deals.*', "'me'", 'count(*)'];
+  const condition = (depth: number): string =>
+    depth > 2 || random() < 0.4
+      ? one(["owner = 'x'", 'deals.a = 1 OR TRUE', 'a BETWEEN 1 AND 2', 'NOT owner IS NULL'])
+      : one([
+          () => `a IN (${query(depth + 1)})`,
+          () => `EXISTS (${query(depth + 1)})`,
+          () => `(a = (${query(depth + 1)}) OR ${condition(depth + 1)})`,
+        ])();
+  const source = (depth: number): string =>
+    depth > 2 || random() < 0.5
+      ? one(NAMES) + one(ALIASES)
+      : one([
+          () => `(${query(depth + 1)}) AS deals`,
+          () => `(${source(depth + 1)} JOIN ${source(depth + 2)} ON ${condition(depth + 1)}) x`,
+          () => `((${source(depth + 1)}), ${source(depth + 1)})`,
+          () => `LATERAL (${query(depth + 1)}) AS deals`,
+          () => `UNNEST(ARRAY(${query(depth + 1)})) AS deals`,
+        ])();
+  const select = (depth: number): string => {
+    const items = one(COLUMNS) + (random() < 0.2 ? `, (${query(depth + 1)}) AS deals` : '');
+    const more = random() < 0.3 ? one([', ', ' CROSS JOIN ', ' NATURAL JOIN ']) + source(depth + 1) : '';
+    const where = random() < 0.5 ? ` WHERE ${condition(depth)}` : '';
+    const tail = random() < 0.2 ? ` GROUP BY a HAVING ${condition(depth + 1)}` : '';
+    return `SELECT ${items} FROM ${source(depth)}${more}${where}${tail}`;
+  };
+  const query = (depth: number): string =>
+    depth > 3 || random() < 0.5
+      ? select(depth)
+      : one([
+          () => `WITH deals AS (${query(depth + 1)}) ${query(depth + 2)}`,
+          () => `WITH RECURSIVE x AS (${query(depth + 1)}), deals AS (TABLE x) SELECT * FROM deals`,
+          () => `(${query(depth + 1)}) UNION ALL (${query(depth + 1)})`,
+          () => `${select(depth)} ORDER BY (${query(depth + 1)}) LIMIT 3`,
+          () => `TABLE ${one(NAMES)}`,
+          () => `VALUES (1), ((${query(depth + 1)}))`,
+          () => `(${query(depth + 1)}) ORDER BY (${query(depth + 1)})`,
+        ])();
+  return () => query(0);
+}
+
+/** References in a printed text to the table with conditions, and those whose query has the filter as the first condition of WHERE. */
+function references(text: string): { readonly all: number; readonly filtered: number } {
+  const found = { all: 0, filtered: 0 };
+  const filtered = new Set<NamedTable>();
+  const root = parsed(text);
+  const walk = new Leaves(root, (node) => {
+    if (node.kind === 'select' && node.from?.first.kind === 'named-table' && node.from.joins.length === 0) {
+      if (node.where !== undefined && beginsWithFilter(node.where)) filtered.add(node.from.first);
+    } else if (node.kind === 'named-table' && filtered.has(node)) found.filtered++;
+    return node;
+  });
+  for (let leaf = walk.next(); leaf !== undefined; leaf = walk.next())
+    if (leaf.kind === 'table' && conditionsOf(leaf.table) !== undefined) found.all++;
+  return found;
+}
+
+/** Whether it is `(owner = 'me')`, or that with AND and one more condition in parentheses. */
+function beginsWithFilter(where: Part): boolean {
+  const words: string[] = [];
+  const walk = new Leaves(where);
+  for (let leaf = walk.next(); leaf !== undefined; leaf = walk.next())
+    words.push(leaf.kind === 'column' ? leaf.parts.join('.') : 'text' in leaf ? leaf.text : leaf.kind);
+  const rest = words.slice(5);
+  return (
+    words.slice(0, 5).join('') === '(owner=me)' &&
+    (rest.length === 0 || (rest[0] === 'AND' && isOneGroup(rest.slice(1))))
+  );
+}
+
+/** Whether the first parenthesis is closed by the last one, so that no operator stands beside it. */
+function isOneGroup(words: readonly string[]): boolean {
+  let depth = 0;
+  return words.every((word, index) => {
+    if (word === '(') depth++;
+    if (word === ')') depth--;
+    return depth > 0 || index === words.length - 1;
+  });
+}
+
+it.each([true, false])(
+  'no reference is printed without its filter (multi-stage: %s)',
+  (multistage) => {
+    const random = seeded(26);
+    const next = statements(() => random.next());
+    let all = 0;
+    for (let count = 0; count < TEXTS; count++) {
+      const sql = next();
+      const text = printed(sql, { multistage });
+      if (!/^[(]?(?:SELECT|WITH|VALUES|TABLE|[(])/.test(text)) continue;
+      const found = references(text);
+      expect(found, sql).toEqual({ all: found.all, filtered: found.all });
+      all += found.all;
+    }
+    expect(all).toBeGreaterThan(TEXTS);
+  },
+  14_400_000,
+);
