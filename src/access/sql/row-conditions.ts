@@ -89,7 +89,7 @@ class Conditions {
     }
   }
 
-  /** The engine takes a function named `as` for an alias, also in quotes. */
+  /** The single-stage engine takes a function named `as` for an alias, also in quotes. */
   #call(call: Call): Call {
     const name = call.name.kind === 'bare' ? call.name.text : (call.name.parts[0] ?? '');
     const folded = foldedFunction(name);
@@ -113,7 +113,7 @@ class Conditions {
     return { ...select, from: { ...from, first }, where };
   }
 
-  /** The single-stage engine puts the expression of an alias in place of a column of its name, also in WHERE. */
+  /** Old versions of the single-stage engine put the expression of an alias in place of a column of its name, also in WHERE. */
   #requireOwnName({ expression, alias }: SelectItem, { filters }: RowConditions): void {
     if (alias === undefined) return;
     const name = alias.name.toLowerCase();
