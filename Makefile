@@ -37,8 +37,8 @@ doctor: ## check the requirements of `make run` and `make test` on this machine
 test: deps ## lint, verify and all tests, on real parts
 	@$(NODE) && exec node tools/dev/test.ts
 
-test-unit: deps ## the tests that require only Node (one to three minutes; ONLY=path)
-	@$(NODE) $(BIN)/vitest run --project unit $(ONLY)
+test-unit: deps ## the tests that require only Node, without the slow ones (less than a minute; ALL=1: with them; ONLY=path: all of these)
+	@$(NODE) $(BIN)/vitest run --project unit $(if $(ALL)$(ONLY),,--tags-filter='!slow') $(ONLY)
 
 test-integration: deps ## the tests with a real kube-apiserver, Pinot and object stores (ONLY=path; builds only their parts; KUBERNETES=1.36; TEST_CONTROLLER=URL)
 	@$(NODE) && node tools/dev/parts.ts --for integration $(ONLY)

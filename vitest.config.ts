@@ -5,8 +5,8 @@ import { parallelFiles } from './test/support/parallel-files.ts';
 
 const HOME = 'test/support/own-home.ts';
 
-// `unit` needs Node alone and takes one to three minutes; `integration` starts the real parts (kube-apiserver, etcd, Pinot, object
-// stores); `e2e` runs whole programs. `unit` runs first, these two together. `new-machine` has no part: it begins with empty caches.
+// `unit` needs Node alone; `integration` starts the real parts (kube-apiserver, etcd, Pinot, object stores); `e2e` runs whole programs.
+// `unit` runs first, these two together. `new-machine` has no part: it begins with empty caches.
 const parts = {
   setupFiles: ['test/support/bounded-fetch.ts', 'test/support/property-seed.ts', 'test/support/watch-responses.ts'],
   globalSetup: [HOME, 'test/support/global-setup.ts'],
@@ -18,7 +18,9 @@ const parts = {
 // Vitest writes the token of its API there; by default to the home of the user.
 process.env['XDG_DATA_HOME'] = join(import.meta.dirname, 'node_modules/.cache');
 
-const limits = {
+const shared = {
+  // `make test-unit` leaves these unit tests out: `// @module-tag slow` in a file, `{ tags: 'slow' }` of a test.
+  tags: [{ name: 'slow', description: 'starts a process, or takes more than about half a second' }],
   testTimeout: TEST_LIMIT_MS,
   hookTimeout: TEST_LIMIT_MS,
   expect: { poll: { timeout: WAIT_LIMIT_MS } },
@@ -42,7 +44,7 @@ export default defineConfig({
           ],
           // The files of a worker share its modules: to load them again for each file would take a third of the time.
           isolate: false,
-          ...limits,
+          ...shared,
           // By itself it leaves a core unused, of the two that small machines have.
           maxWorkers: '100%',
           sequence: { groupOrder: 0 },
@@ -62,7 +64,7 @@ export default defineConfig({
             ...configDefaults.exclude,
             ...(process.env['SUPERSET'] === '1' ? [] : ['test/integration/clients/superset/**']),
           ],
-          ...limits,
+          ...shared,
         },
       },
       {
@@ -70,10 +72,10 @@ export default defineConfig({
           ...parts,
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
-          ...limits,
+          ...shared,
         },
       },
-      { test: { name: 'new-machine', include: ['test/new-machine/**/*.test.ts'], ...limits } },
+      { test: { name: 'new-machine', include: ['test/new-machine/**/*.test.ts'], ...shared } },
     ],
   },
 });

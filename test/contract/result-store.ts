@@ -70,7 +70,7 @@ export function resultStoreContract(name: string, make: () => Promise<StoreUnder
       await reader.close();
     });
 
-    it('stores a result of many parts', async () => {
+    it('stores a result of many parts', { tags: 'slow' }, async () => {
       const { store } = await make();
       const rows = Array.from({ length: 12_000 }, (_, i) => `[${i},"${'x'.repeat(2000)}"]`);
       const reader = await stored(store, rows);

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, it } from 'vitest';
 import { QueryError } from '../../src/results/errors.ts';
 import { GcsObjectClient } from '../../src/results/stores/gcs/gcs-client.ts';

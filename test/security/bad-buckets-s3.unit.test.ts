@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterAll, beforeAll, describe, vi } from 'vitest';
 import { S3ObjectClient } from '../../src/results/stores/s3/s3-client.ts';
 import { hostileBucketTests } from './support/bucket-attacks.ts';

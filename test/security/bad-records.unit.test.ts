@@ -1,3 +1,4 @@
+// @module-tag slow
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Value } from 'typebox/value';

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SQL_PATHS } from '../../src/api/server/request/classify.ts';

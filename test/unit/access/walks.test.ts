@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { EscalationGuard } from '../../../src/access/manager/escalation.ts';
 import { SEED } from '../../support/seed.ts';

@@ -274,6 +274,7 @@ describe('responses of an endpoint', () => {
 
   it.each(['content-length: 20000000', 'transfer-encoding: chunked'])(
     'are held back by the sink (%s)',
+    { tags: 'slow' },
     async (framing) => {
       const LENGTH = 20_000_000;
       const chunked = framing.endsWith('chunked');

@@ -47,7 +47,7 @@ async function collect(pieces: AsyncIterable<Uint8Array> | undefined, pause: () 
 const bytesOf = (name: string): Buffer => Buffer.alloc(3 * MB, `${name} is what this says; `);
 
 describe('a response in pieces', () => {
-  it('is separate from concurrent responses, also slow ones', async () => {
+  it('is separate from concurrent responses, also slow ones', { tags: 'slow' }, async () => {
     const { endpoint } = await serve((request, response) => {
       const bytes = bytesOf(request.url ?? '');
       const chunked = request.url?.endsWith('chunked') === true;
@@ -176,7 +176,7 @@ describe('a response in pieces', () => {
     expect(came).toBe('the beginning');
   });
 
-  it.each(['identity', 'gzip'])('is stored (content coding %s)', async (coding) => {
+  it.each(['identity', 'gzip'])('is stored (content coding %s)', { tags: 'slow' }, async (coding) => {
     const rows = Array.from({ length: 50_000 }, (_, i) => `[${i},"${String(i).repeat(9)}"]`);
     const text = answerText(rows);
     const { endpoint } = await serve((_, response) => {

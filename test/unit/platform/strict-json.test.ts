@@ -70,7 +70,7 @@ describe('parseStrictJson', () => {
     );
   });
 
-  it('rejects all texts that JSON.parse rejects, and others only for a documented reason', () => {
+  it('rejects all texts that JSON.parse rejects, and others only for a documented reason', { tags: 'slow' }, () => {
     const pieces = fc.constantFrom(
       ...['{', '}', '[', ']', ',', ':', '"', '\\', '"a"', '"b":', '1', '-', '0', '.', 'e', '+', 'true', 'null', 'nul'],
       ...[' ', '\n', '\v', '\u00a0', '\\ud83d', '\\ude00', '\u0000', 'NaN', '//', "'", '\ufeff', '"\\u0061":', '01'],
@@ -87,7 +87,7 @@ describe('parseStrictJson', () => {
     );
   });
 
-  it('agrees with JSON.parse on valid texts with one replaced character', () => {
+  it('agrees with JSON.parse on valid texts with one replaced character', { tags: 'slow' }, () => {
     const replaced = fc.tuple(json, fc.nat(), fc.constantFrom(...'{}[]",:\\u0123-.eE+ \ntrue\u0001é'.split('')));
     fc.assert(
       fc.property(replaced, ([value, at, character]) => {

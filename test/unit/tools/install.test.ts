@@ -1,3 +1,4 @@
+// @module-tag slow
 import { cpSync, existsSync, globSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -241,7 +241,7 @@ describe('whether a caller holds all that a policy gives', () => {
     expect(caller.missingGrant({ gained: statements(allow(['Query'], 'srn2:table#a')) })?.action).toBe('Query');
   });
 
-  it('stops after a bounded amount of work', () => {
+  it('stops after a bounded amount of work', { tags: 'slow' }, () => {
     const names = (part: number): string[] =>
       Array.from({ length: 256 }, (_, index) => `srn2:table#${'a*'.repeat(400)}${part}-${index}`);
     const many = Array.from({ length: 8 }, (_, index) => allow(['Query'], ...names(index)));
@@ -253,7 +253,7 @@ describe('whether a caller holds all that a policy gives', () => {
     expect((user + system) / 1000).toBeLessThan(1000);
   });
 
-  it('holds only for what is allowed to the caller, as a naive implementation decides', () => {
+  it('holds only for what is allowed to the caller, as a naive implementation decides', { tags: 'slow' }, () => {
     const ids = ['prod_events', 'dev_events', 'prod', 'p', 'events', 'pinot', 'other', 'olap', 'prod_orders'];
     const actions = ['Query', 'GetTable', 'GetSchema', 'DeleteTable', 'GetRole', 'UpdateRole', '*'];
     const named = ids.flatMap((id) => `role#${id} policy#${id} cluster#${id} environment#${id}`.split(' '));
@@ -338,45 +338,49 @@ describe('whether a caller holds all that a policy gives', () => {
       return engine;
     }
 
-    it('is the decision itself, also with denies, delegation rights, several policies and invalid ones', () => {
-      const seen = new Set<string>();
-      fc.assert(
-        fc.property(state, ({ policies, invalid, denied, lifted }) => {
-          const own = engineOf(invalid ? [...policies, [broken]] : policies);
-          const denies = denied.map((statement): Statement => ({ ...statement, effect: 'deny' }));
-          for (const [action, resource] of questions) {
-            const point: Statement = {
-              effect: lifted ? 'deny' : 'allow',
-              actions: [action],
-              resources: [resource],
-            };
-            const asked = parseSrn(resource);
-            if (!asked.ok) throw new Error(asked.message);
-            const gains = engineOf([[{ ...point, effect: 'allow' }, ...denies]]);
-            const isGained = gains.isAllowed(caller, action, asked.value);
-            const { reason } = own.decide(caller, action, asked.value);
-            const missing = own.grantsOf(caller).missingGrant({
-              gained: statements(point),
-              denied: denies.length === 0 ? [] : statements(...denies),
-            });
-            const expected = isGained && reason !== 'allowed' ? action : undefined;
-            expect([action, resource, missing?.action]).toEqual([action, resource, expected]);
-            // Without an allow the missing grant names no deny, as the shorter reason.
-            if (missing?.deniedBy) expect(reason).toBe('explicitDeny');
-            seen.add(`${isGained} ${reason} ${isDelegationRight(action)}`);
-          }
-        }),
-        { numRuns: 300 },
-      );
-      expect([...seen].sort()).toEqual(
-        [true, false]
-          .flatMap((gained) =>
-            ['allowed', 'explicitDeny', 'implicitDeny', 'invalidPolicy'].flatMap((reason) =>
-              [true, false].map((right) => `${gained} ${reason} ${right}`),
-            ),
-          )
-          .sort(),
-      );
-    });
+    it(
+      'is the decision itself, also with denies, delegation rights, several policies and invalid ones',
+      { tags: 'slow' },
+      () => {
+        const seen = new Set<string>();
+        fc.assert(
+          fc.property(state, ({ policies, invalid, denied, lifted }) => {
+            const own = engineOf(invalid ? [...policies, [broken]] : policies);
+            const denies = denied.map((statement): Statement => ({ ...statement, effect: 'deny' }));
+            for (const [action, resource] of questions) {
+              const point: Statement = {
+                effect: lifted ? 'deny' : 'allow',
+                actions: [action],
+                resources: [resource],
+              };
+              const asked = parseSrn(resource);
+              if (!asked.ok) throw new Error(asked.message);
+              const gains = engineOf([[{ ...point, effect: 'allow' }, ...denies]]);
+              const isGained = gains.isAllowed(caller, action, asked.value);
+              const { reason } = own.decide(caller, action, asked.value);
+              const missing = own.grantsOf(caller).missingGrant({
+                gained: statements(point),
+                denied: denies.length === 0 ? [] : statements(...denies),
+              });
+              const expected = isGained && reason !== 'allowed' ? action : undefined;
+              expect([action, resource, missing?.action]).toEqual([action, resource, expected]);
+              // Without an allow the missing grant names no deny, as the shorter reason.
+              if (missing?.deniedBy) expect(reason).toBe('explicitDeny');
+              seen.add(`${isGained} ${reason} ${isDelegationRight(action)}`);
+            }
+          }),
+          { numRuns: 300 },
+        );
+        expect([...seen].sort()).toEqual(
+          [true, false]
+            .flatMap((gained) =>
+              ['allowed', 'explicitDeny', 'implicitDeny', 'invalidPolicy'].flatMap((reason) =>
+                [true, false].map((right) => `${gained} ${reason} ${right}`),
+              ),
+            )
+            .sort(),
+        );
+      },
+    );
   });
 });

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, it } from 'vitest';
 import { DecisionEngine } from '../../../../src/access/policy/decision.ts';
 import { completeSrn, parseSrn } from '../../../../src/access/policy/srn.ts';

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, it } from 'vitest';
 import { Directory, tokenPrincipal } from '../../../../src/access/directory.ts';
 import type { Principal } from '../../../../src/access/principal.ts';

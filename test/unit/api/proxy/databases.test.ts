@@ -71,7 +71,7 @@ const SPELLINGS: readonly (readonly [sql: string, headers: Record<string, string
   [`SET database='sales'; ${MULTISTAGE}SELECT * FROM customers LIMIT 2`, SALES],
 ];
 
-describe('a table with the same name in two databases', () => {
+describe('a table with the same name in two databases', { tags: 'slow' }, () => {
   it.each(SPELLINGS)('is read with the right to it alone: %s %j', async (sql, headers) => {
     grant(allow('Query', 'srn2:table#sales.customers'));
     expect(await ask(sql, headers)).toMatchObject({ status: 200, tablesQueried: ['sales.customers'], exceptions: [] });

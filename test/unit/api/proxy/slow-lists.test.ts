@@ -1,3 +1,4 @@
+// @module-tag slow
 import type { FairQueue } from '../../../../src/platform/fair-queue.ts';
 import { connect, type AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';

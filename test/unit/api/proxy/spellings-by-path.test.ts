@@ -1,3 +1,4 @@
+// @module-tag slow
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { DecisionEngine } from '../../../../src/access/policy/decision.ts';

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises';

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Principal } from '../../../../src/access/principal.ts';
 import { clusterResource, formatSrn, tableResource } from '../../../../src/access/policy/srn.ts';

@@ -35,7 +35,7 @@ describe('the content coding of a response', () => {
   });
 });
 
-describe('a compressed response', () => {
+describe('a compressed response', { tags: 'slow' }, () => {
   let app: FastifyInstance;
   let settings: PaginationSettings;
   let id: string;

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { zstdDecompressSync } from 'node:zlib';
 import { tableFromIPC } from 'apache-arrow';
 import { parquetReadObjects } from 'hyparquet';

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../../src/platform/clock.ts';
 import { authorizerBy, TEST_HEADERS } from '../../../support/app.ts';

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { PeerClient } from '../../../../src/api/queries/peer-client.ts';

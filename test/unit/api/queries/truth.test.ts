@@ -1,3 +1,4 @@
+// @module-tag slow
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TEST_HEADERS } from '../../../support/app.ts';

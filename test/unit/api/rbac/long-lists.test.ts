@@ -1,3 +1,4 @@
+// @module-tag slow
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';

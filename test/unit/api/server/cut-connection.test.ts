@@ -1,3 +1,4 @@
+// @module-tag slow
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';

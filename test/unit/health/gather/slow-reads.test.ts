@@ -1,3 +1,4 @@
+// @module-tag slow
 import { json } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { CATALOGUE } from '../../../../src/health/catalogue.ts';

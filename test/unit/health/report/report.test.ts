@@ -178,7 +178,7 @@ describe('the status of a report', () => {
     expect(check?.findings).toHaveLength(5);
   });
 
-  it('is valid and far below the size limit of a Kubernetes object for any cluster', () => {
+  it('is valid and far below the size limit of a Kubernetes object for any cluster', { tags: 'slow' }, () => {
     const long = 'ä'.repeat(5_000);
     const finding = { entity: long, message: long, observed: long, threshold: long };
     const results = CATALOGUE.map(({ name }) => checkResult(name, 100_000, { finding }));

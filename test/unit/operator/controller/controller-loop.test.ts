@@ -157,7 +157,7 @@ describe('an error', () => {
     });
   });
 
-  it('that all of 15,000 objects have is logged fewer than ten times', async () => {
+  it('that all of 15,000 objects have is logged fewer than ten times', { tags: 'slow' }, async () => {
     const { lines, ...kept } = loggedLines();
     log = kept.log;
     start(...Array.from({ length: 15_000 }, (_, index) => role(`r${index}`)));

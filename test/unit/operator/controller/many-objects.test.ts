@@ -1,3 +1,4 @@
+// @module-tag slow
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
 import { KubernetesEvents } from '../../../../src/kubernetes/events.ts';

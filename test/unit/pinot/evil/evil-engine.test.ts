@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, it } from 'vitest';
 import { createEngine } from '../../../../src/pinot/connection.ts';
 import type { Engine } from '../../../../src/pinot/types.ts';

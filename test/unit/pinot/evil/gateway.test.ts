@@ -1,3 +1,4 @@
+// @module-tag slow
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEngine } from '../../../../src/pinot/connection.ts';

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { StrictGateway } from '../../../support/strict-gateway.ts';

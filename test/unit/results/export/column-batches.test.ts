@@ -1,3 +1,4 @@
+// @module-tag slow
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { columnBatches } from '../../../../src/results/export/columns/batches.ts';

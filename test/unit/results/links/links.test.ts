@@ -1,3 +1,4 @@
+// @module-tag slow
 import { crc32, zstdDecompressSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { combinedCrc } from '../../../../src/results/links/combined-crc.ts';

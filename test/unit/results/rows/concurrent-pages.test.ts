@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, it } from 'vitest';
 import type { EngineResponse } from '../../../../src/pinot/types.ts';
 import type { PageRequest } from '../../../../src/results/rows/page.ts';

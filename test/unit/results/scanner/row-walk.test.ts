@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { TEST_LIMIT_MS } from '../../../support/limits.ts';
 import { walk, type Walked } from './walks.ts';
 
 const MUTATIONS = 100_000;
@@ -254,7 +253,7 @@ describe('any rows', () => {
     ),
   })).value;
 
-  it('are those of JSON.parse, split anywhere', () => {
+  it('are those of JSON.parse, split anywhere', { tags: 'slow' }, () => {
     fc.assert(
       fc.property(
         fc.array(fc.array(value)),
@@ -278,7 +277,7 @@ describe('any rows', () => {
 
   it(
     'are accepted exactly if JSON.parse accepts them, in 100,000 mutated responses cut anywhere',
-    { timeout: TEST_LIMIT_MS },
+    { tags: 'slow' },
     () => {
       const random = new Random(SEED);
       for (let number = 0; number < MUTATIONS; number++) {

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LruCache } from '../../../../src/platform/lru.ts';
 import type { CsvLayout } from '../../../../src/results/export/csv-layout.ts';

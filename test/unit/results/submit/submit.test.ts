@@ -167,7 +167,7 @@ describe('a response whose rows are not valid JSON', () => {
 });
 
 describe('a submission to a slow store', () => {
-  it.each(['identity', 'gzip'])('slows down the engine (content coding %s)', async (coding) => {
+  it.each(['identity', 'gzip'])('slows down the engine (content coding %s)', { tags: 'slow' }, async (coding) => {
     // Incompressible rows.
     const noise = (i: number): string =>
       Buffer.from(Array.from({ length: 300 }, (_, k) => (i * 7919 + k * k * 31) % 251)).toString('base64');

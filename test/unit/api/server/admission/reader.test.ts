@@ -1,3 +1,4 @@
+// @module-tag slow
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { connect, type AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';

@@ -94,7 +94,7 @@ describe('a run that reads only what has changed', () => {
     expect(snapshot).toEqual(await runs.full());
   });
 
-  it.each(Object.entries(CHANGES))('sees that %s', async (_what, change) => {
+  it.each(Object.entries(CHANGES))('sees that %s', { tags: 'slow' }, async (_what, change) => {
     for (let pick = 0; pick < 12; pick += 1) {
       const runs = await known();
       change(runs.cluster, pick);
@@ -102,7 +102,7 @@ describe('a run that reads only what has changed', () => {
     }
   });
 
-  it('equals a full run after any changes', async () => {
+  it('equals a full run after any changes', { tags: 'slow' }, async () => {
     const changes = fc.array(fc.tuple(fc.constantFrom(...Object.keys(CHANGES)), fc.nat(100)), { maxLength: 4 });
     const rounds = fc.array(changes, { minLength: 1, maxLength: 6 });
     await fc.assert(

@@ -71,7 +71,7 @@ it.each([
   ['503', 503, 'backendError'],
   ['500', 500, 'internalError'],
   ['403 for too many requests', 403, 'rateLimitExceeded'],
-])('an upload is opened again after a %s', async (_what, status, reason) => {
+])('an upload is opened again after a %s', { tags: 'slow' }, async (_what, status, reason) => {
   const body = { error: { code: status, message: 'later', errors: [{ reason }] } };
   responses.push({ status, body }, { status, body: '' }, { headers: { location: `${url}/session` } }, {});
   if (status === 403) responses.splice(1, 1);
@@ -88,7 +88,7 @@ it('an upload is not opened again after a 403 for a missing permission', async (
   expect(sent).toHaveLength(1);
 });
 
-it('other requests are still retried after an upload', async () => {
+it('other requests are still retried after an upload', { tags: 'slow' }, async () => {
   responses.push({ headers: { location: `${url}/session` } }, {});
   const upload = await client.upload('r1.rows', signal());
   await upload.complete();

@@ -135,7 +135,7 @@ describe('a resumable upload', () => {
     ['an error after some bytes were stored', { kept: MB, status: 503 }],
     ['a lost connection', { kept: 0, status: 'hang up' }],
     ['an error after all bytes were stored', { kept: 8 * MB, status: 500 }],
-  ] as const)('continues at the offset of the server after %s', async (_what, fault) => {
+  ] as const)('continues at the offset of the server after %s', { tags: 'slow' }, async (_what, fault) => {
     session.faults.push(fault);
     const all = bytes(20 * MB);
     await send(all);
