@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { columnBatches } from '../../../../src/results/export/columns/batches.ts';
-import { createColumn, TextColumn } from '../../../../src/results/export/columns/column.ts';
+import { createColumn } from '../../../../src/results/export/columns/column.ts';
 
 const ROW_BYTES = 1024;
 /** A row, with the comma after it. */
@@ -21,34 +21,6 @@ describe('a batch of rows', () => {
     expect(await sizesOf(['INT'], Array(5).fill(row('[1]').repeat(600)))).toEqual([1024, 1024, 952]);
     expect(await sizesOf(['INT'], [row('[1]').repeat(3000)])).toEqual([1024, 1024, 952]);
     expect(await sizesOf(['INT'], Array(30).fill(row('[1]').repeat(100)))).toEqual([1024, 1024, 952]);
-  });
-
-  it('is complete where its last row ends at 1 MiB or behind it', async () => {
-    const more = `${row('[2]')} `;
-    expect(await sizesOf(['INT'], [row('[1]').repeat(1024)])).toEqual([1024]);
-    expect(await sizesOf(['INT'], [row('[1]').repeat(1023) + more + row('[3]')])).toEqual([1024, 1]);
-    expect(await sizesOf(['INT'], [row('[1]').repeat(1022) + more + row('[3]').repeat(2)])).toEqual([1024, 1]);
-  });
-
-  it('does not keep the memory of very long texts, whichever columns have them', async () => {
-    const columns = Array.from({ length: 5 }, () => new TextColumn());
-    const long = 'x'.repeat(5 * 1024 * 1024);
-    const texts = columns.map((_, at) => columns.map((__, i) => (i === at ? 'long' : `${at}${i}`)));
-    const rows = (async function* () {
-      for (const row of texts) yield Buffer.from(`${JSON.stringify(row).replace('long', long)},`);
-    })();
-    const found: string[][] = [];
-    let most = 0;
-    for await (const { numRows } of columnBatches(columns, rows)) {
-      expect(numRows).toBe(1);
-      found.push(columns.map(({ data, offsets }) => data.toString('latin1', 0, offsets[1]).replace(long, 'long')));
-      most = Math.max(
-        most,
-        columns.reduce((sum, { data: { buffer } }) => sum + buffer.byteLength, 0),
-      );
-    }
-    expect(found).toEqual(texts);
-    expect(most).toBeLessThan(3 * long.length);
   });
 });
 

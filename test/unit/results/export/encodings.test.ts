@@ -2,32 +2,6 @@ import { expect, it } from 'vitest';
 import { columnBatches } from '../../../../src/results/export/columns/batches.ts';
 import { Float64Column } from '../../../../src/results/export/columns/column.ts';
 import { columnsOf } from '../../../../src/results/export/export.ts';
-import { varint } from '../../../../src/results/export/parquet/thrift.ts';
-
-it.each([
-  [0, [0]],
-  [127, [0x7f]],
-  [128, [0x80, 1]],
-  [300, [0xac, 2]],
-  [2 ** 53, [0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10]],
-])('%d as a variable-length integer has the fewest bytes', (value, bytes) => {
-  expect([...varint(value)]).toEqual(bytes);
-});
-
-async function sizesOf(...lines: readonly string[]): Promise<number[]> {
-  const sizes: number[] = [];
-  const pieces = (async function* () {
-    for (const line of lines) yield Buffer.from(line);
-  })();
-  for await (const batch of columnBatches([new Float64Column()], pieces)) sizes.push(batch.numRows);
-  return sizes;
-}
-
-it('rows are read in batches, none of which is empty', async () => {
-  expect(await sizesOf()).toEqual([]);
-  expect(await sizesOf('')).toEqual([]);
-  expect(await sizesOf('[1],[2]', '[3]')).toEqual([3]);
-});
 
 it.each([
   '{"columnNames":["a"],"columnDataTypes":["INT","INT"]}',

@@ -98,60 +98,16 @@ describe('the metadata of a Parquet file', () => {
   });
 });
 
-describe('a row group', () => {
-  /** A row that is a batch of its own. */
-  const row = (value: string): Buffer => Buffer.from(`${`["${value}"]`.padEnd(MIB - 1)},`);
-  const rowsOf = ({ metadata }: Written): number[] => metadata.row_groups.map(({ num_rows }) => Number(num_rows));
-
-  /** A row whose page, with its header, has so many bytes. @param make a row with a value of `length` bytes */
-  async function rowWithPage(
-    type: string,
-    pageBytes: number,
-    make: (length: number, seed: number) => Buffer,
-  ): Promise<Buffer> {
-    const sizeOf = async (bytes: Buffer): Promise<number> => {
-      const { total_byte_size: raw, columns } = (await written([type], [bytes])).metadata.row_groups[0]!;
-      return Number(type === 'BYTES' ? columns[0]!.meta_data!.total_compressed_size : raw);
-    };
-    // The size of the header depends on the checksum, in rare cases.
-    for (let seed = 1; seed < 9; seed++) {
-      const size = await sizeOf(make(pageBytes - 100, seed));
-      const found = make(2 * pageBytes - 100 - size, seed);
-      if ((await sizeOf(found)) === pageBytes) return found;
-    }
-    throw new Error('no page has the size');
-  }
-
-  it.each([
-    [MIB, [64, 2]],
-    [MIB - 1, [65, 1]],
-  ])('ends at 64 MiB of pages of %i bytes', async (pageBytes, groups) => {
-    const bytes = await rowWithPage('STRING', pageBytes, (length, seed) => row(String(seed).repeat(length)));
-    const file = await written(['STRING'], Array<Buffer>(66).fill(bytes));
-    expect(rowsOf(file)).toEqual(groups);
-    expect(file.metadata.row_groups.map(({ total_byte_size: size }) => Number(size))).toEqual(
-      groups.map((rows) => rows * pageBytes),
-    );
-    expect(file.metadata.num_rows).toBe(66n);
+it(
+  'a row group ends at 64 MiB, so that neither the writer nor a reader needs more memory',
+  { tags: 'slow' },
+  async () => {
+    const row = `["${'x'.repeat(MIB - 200)}"],`;
+    const file = await written(['STRING'], Array<string>(130).fill(row));
+    const sizes = file.metadata.row_groups.map(({ total_byte_size: size }) => Number(size) / MIB);
+    expect(sizes).toHaveLength(3);
+    for (const size of sizes.slice(0, -1)) expect(Math.abs(size - 64)).toBeLessThan(1);
+    expect(file.metadata.num_rows).toBe(130n);
     expectAdjacent(file);
-  });
-
-  it.each([
-    [MIB / 2, [8, 8, 2]],
-    [MIB / 2 - 1, [9, 9]],
-  ])('ends at 4 MiB of compressed pages of %i bytes', async (pageBytes, groups) => {
-    const bytes = await rowWithPage('BYTES', pageBytes, (length, seed) => {
-      // Bytes in which no part is repeated.
-      let state = seed;
-      const words = Uint32Array.from({ length: MIB / 8 }, () => {
-        state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-        return Math.imul(state ^ (state >>> 15), 0x2c1b_3c6d);
-      });
-      return row(Buffer.from(words.buffer, 0, length).toString('hex'));
-    });
-    const file = await written(['BYTES'], Array<Buffer>(18).fill(bytes));
-    expect(rowsOf(file)).toEqual(groups);
-    expect(chunksOf(file).map(({ bytes: size }) => size)).toEqual(groups.map((rows) => rows * pageBytes));
-    expectAdjacent(file);
-  });
-});
+  },
+);

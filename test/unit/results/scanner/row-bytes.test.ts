@@ -125,7 +125,9 @@ describe('the scanner of rows', () => {
     ['[1x2]', 'an invalid number', 1],
   ])('says about %j that it has %s', (text, what, row) => {
     const message = `the engine's response is not valid JSON: \`resultTable.rows\` has ${what} near row ${row}`;
-    expect(() => walk(text)).toThrow(message);
+    const bytes = Buffer.from(text);
+    expect(() => walk(bytes)).toThrow(message);
+    expect(() => walk(bytes, Array.from(bytes.keys()))).toThrow(message);
   });
 
   it('accepts objects as deep as arrays, and not deeper', () => {

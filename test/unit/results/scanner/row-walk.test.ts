@@ -165,69 +165,6 @@ describe('the scanner of rows', () => {
     expect(first9).toMatchObject({ rows: 9, ended: true, used: all.starts[9]! - 1 });
   });
 
-  it.each([
-    ['a number for a row', '1]', /other than an array where a row/],
-    ['an object for a row', '{}]', /object where a row/],
-    ['a string for a row', '"a"]', /other than an array where a row/],
-    ['no comma between rows', '[1][2]]', /no comma between/],
-    ['two commas between rows', '[1],,[2]]', /a comma where a row/],
-    ['a comma in front', ',[1]]', /a comma where a row/],
-    ['a comma after the last row', '[1],]', /comma after the last/],
-    ['a closing brace for a bracket', '[1},[2]]', /does not match the opening one/],
-    ['a closing bracket for a brace', '[{]]', /does not match the opening one/],
-    ['a brace that ends the rows', '[1]}', /does not match the opening one/],
-    ['a backslash outside of a string', '[\\]]', /an invalid value/],
-    ['a control character in a string', '["a\nb"]]', /control character/],
-    ['a control character behind a backslash', '["a\\\nb"]]', /control character/],
-    ['nesting without end', '['.repeat(1002), /nested deeper/],
-    ['a word', '[abc]]', /an invalid value/],
-    ['a comma without a value', '[2,]]', /a closing bracket where a value/],
-    ['a comma before the first value', '[,2]]', /a comma where a value/],
-    ['two values without a comma', '["a" 1]]', /no comma between two values/],
-    ['a leading zero', '[01]]', /an invalid number/],
-    ['a number without digits', '[-]]', /an invalid number/],
-    ['a number that ends with a point', '[1.]]', /an invalid number/],
-    ['a number with two points', '[1.2.3]]', /an invalid number/],
-    ['a number with an empty exponent', '[1e+]]', /an invalid number/],
-    ['a number with a point in its exponent', '[1e1.5]]', /an invalid number/],
-    ['NaN', '[NaN]]', /an invalid value/],
-    ['an incomplete literal', '[tru]]', /an invalid value/],
-    ['a literal that is too long', '[nulll]]', /no comma between two values/],
-    ['an unknown escape', '["\\x"]]', /an invalid escape/],
-    ['an escape with too few digits', '["\\u12"]]', /an invalid escape/],
-    ['a name without a value', '[{"a"}]]', /a name without a value/],
-    ['a name that is not a string', '[{1:2}]]', /a name that is not a string/],
-    ['a comma after the last field', '[{"a":1,}]]', /a closing bracket where a value/],
-  ])('refuses %s', (_name, text, message) => {
-    expect(() => walk(text)).toThrow(message);
-    const everyByte = Array.from({ length: text.length - 1 }, (_, i) => i + 1);
-    expect(() => walk(text, everyByte)).toThrow(message);
-  });
-
-  it('rejects invalid values far from the start of a row and of a chunk', () => {
-    const padding = Array.from({ length: 40 }, (_, i) => `[${i},"text ${i}",${i}.5]`).join(',');
-    for (const wrong of [
-      'abc',
-      '01',
-      '1.2.3',
-      '-',
-      '1e',
-      'tru',
-      '"\\q"',
-      '1 2',
-      '--1',
-      '1e5.1',
-      'nulll',
-      '"a""b"',
-      '',
-    ]) {
-      for (let space = 0; space < 64; space++) {
-        const text = `["${'x'.repeat(space)}",1],${padding},[2,${wrong}],${padding}]`;
-        expect(() => walk(text), text).toThrow(/not valid JSON/);
-      }
-    }
-  });
-
   it('accepts arrays as deep as the engine writes them', () => {
     const text = `${'['.repeat(1000)}${']'.repeat(1000)}]`;
     expect(walk(text)).toMatchObject({ ended: true, rows: 1 });
