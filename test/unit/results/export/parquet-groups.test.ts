@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import { pageHeader } from '../../../../src/results/export/parquet/metadata.ts';
 import { parquetStream } from '../../../../src/results/export/parquet/parquet.ts';
 
-const MIB = 1024 * 1024;
 const ZSTD_MAGIC = Buffer.of(0x28, 0xb5, 0x2f, 0xfd);
 const LENGTH_AND_MAGIC_BYTES = 8;
 
@@ -97,17 +96,3 @@ describe('the metadata of a Parquet file', () => {
     expectAdjacent(file);
   });
 });
-
-it(
-  'a row group ends at 64 MiB, so that neither the writer nor a reader needs more memory',
-  { tags: 'slow' },
-  async () => {
-    const row = `["${'x'.repeat(MIB - 200)}"],`;
-    const file = await written(['STRING'], Array<string>(130).fill(row));
-    const sizes = file.metadata.row_groups.map(({ total_byte_size: size }) => Number(size) / MIB);
-    expect(sizes).toHaveLength(3);
-    for (const size of sizes.slice(0, -1)) expect(Math.abs(size - 64)).toBeLessThan(1);
-    expect(file.metadata.num_rows).toBe(130n);
-    expectAdjacent(file);
-  },
-);

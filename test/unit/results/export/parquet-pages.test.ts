@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { columnBatches } from '../../../../src/results/export/columns/batches.ts';
 import { createColumn } from '../../../../src/results/export/columns/column.ts';
-import { i32, i64, list, struct, structs, text, varint } from '../../../../src/results/export/parquet/thrift.ts';
 import { pageBody } from '../../../../src/results/export/parquet/values.ts';
 
 /** The page of a column with some values of JSON. */
@@ -97,34 +96,5 @@ describe('the page of a column', () => {
     const definitions = [...word(5), 5, 0xff, 0xff, 0b11, 0];
     const values = items.flatMap(() => [...word(1), ...ascii('x')]);
     expect(page).toEqual({ numValues: 9, bytes: [...repetitions, ...definitions, ...values] });
-  });
-});
-
-describe('metadata', () => {
-  it.each([
-    [varint(0), [0]],
-    [varint(0x7f), [0x7f]],
-    [varint(0x80), [0x80, 1]],
-    [varint(0x4000), [0x80, 0x80, 1]],
-    [i32(0).bytes, [0]],
-    [i32(-1).bytes, [1]],
-    [i32(1).bytes, [2]],
-    [i32(2 ** 31 - 1).bytes, [0xfe, 0xff, 0xff, 0xff, 0x0f]],
-    [i32(-(2 ** 31)).bytes, [0xff, 0xff, 0xff, 0xff, 0x0f]],
-    [i64(3).bytes, [6]],
-    [i64(2 ** 40).bytes, [0x80, 0x80, 0x80, 0x80, 0x80, 0x40]],
-    [text('é').bytes, [2, 0xc3, 0xa9]],
-    // The type of the items and their number; of 15 and more the number follows.
-    [list([i32(1), i32(2)]).bytes, [0x25, 2, 4]],
-    [list([text('a')]).bytes, [0x18, 1, 0x61]],
-    [list(Array(14).fill(i32(0))).bytes, [0xe5, ...Array<number>(14).fill(0)]],
-    [list(Array(15).fill(i32(0))).bytes, [0xf5, 15, ...Array<number>(15).fill(0)]],
-    [structs([]).bytes, [0x0c]],
-    [structs([struct()]).bytes, [0x1c, 0]],
-    // Each id as the distance from the one before.
-    [struct([1, i32(1)], [3, i64(2)], [4, text('')]).bytes, [0x15, 2, 0x26, 4, 0x18, 0, 0]],
-    [struct([2, undefined], [5, struct()]).bytes, [0x5c, 0, 0]],
-  ])('is written in the compact protocol of Thrift (%#)', (bytes, expected) => {
-    expect([...bytes]).toEqual(expected);
   });
 });

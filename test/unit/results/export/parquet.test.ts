@@ -61,7 +61,7 @@ describe('a Parquet file', () => {
     expect(parquetMetadata(bytes).schema.map(({ name }) => name)).toEqual(['schema', 'c0', 'c1', 'list', 'element']);
   });
 
-  it('has row groups of bounded size, each written before all rows are read', async () => {
+  it('has row groups of bounded size, each written before all rows are read', { tags: 'slow' }, async () => {
     const rowsOfPiece = 1000;
     const pieces = 60;
     /** Pieces that were read when a byte of the file arrived first. */

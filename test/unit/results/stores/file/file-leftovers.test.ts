@@ -41,29 +41,6 @@ async function lay(name: string, ageMs: number, of: 'data' | 'temp' = 'data'): P
 
 const files = async (of: 'data' | 'temp'): Promise<string[]> => (await readdir(join(folder, of))).sort();
 
-it('files that are no parts of results stay, however old they are', async () => {
-  const kept = [
-    await lay('notes.json', 10 * DAY_MS),
-    await lay('a.rows', 10 * DAY_MS),
-    await lay(`${newId()}.run`, 10 * DAY_MS),
-    await lay(`${newId()}.rows.bak`, 10 * DAY_MS),
-  ];
-  const temporary = [await lay('backup.part', 10 * DAY_MS, 'temp'), await lay(`${newId()}.rows`, 10 * DAY_MS, 'temp')];
-  await leftovers.remove(folders);
-  expect([await files('data'), await files('temp')]).toEqual([kept.sort(), temporary.sort()]);
-});
-
-it('files of another gateway stay until they are more than a day old', async () => {
-  const id = newId('gateway-1');
-  await lay(`${id}.rows`, DAY_MS);
-  await lay(`${id}.rows${leftovers.ending}`, DAY_MS, 'temp');
-  await leftovers.remove(folders);
-  expect([await files('data'), await files('temp')]).toEqual([[`${id}.rows`], [`${id}.rows${leftovers.ending}`]]);
-  clock.jump(1);
-  await leftovers.remove(folders);
-  expect([await files('data'), await files('temp')]).toEqual([[], []]);
-});
-
 it('a temporary file of this gateway for other data stays until it is more than a day old', async () => {
   const name = await lay(`${newId()}.rows.00000000.part`, DAY_MS, 'temp');
   await leftovers.remove(folders);
@@ -71,24 +48,6 @@ it('a temporary file of this gateway for other data stays until it is more than 
   clock.jump(1);
   await leftovers.remove(folders);
   expect(await files('temp')).toEqual([]);
-});
-
-it('a complete result stays', async () => {
-  const id = newId();
-  const names = [await lay(`${id}.json`, 10 * DAY_MS), await lay(`${id}.rows`, 10 * DAY_MS)];
-  await leftovers.remove(folders);
-  expect(await files('data')).toEqual(names);
-});
-
-it('the files of a result that is being written stay until it has ended', async () => {
-  const id = newId();
-  leftovers.begun(id);
-  const rows = await lay(`${id}.rows`, 10 * DAY_MS);
-  await leftovers.remove(folders);
-  expect(await files('data')).toEqual([rows]);
-  leftovers.ended(id);
-  await leftovers.remove(folders);
-  expect(await files('data')).toEqual([]);
 });
 
 it('leftovers are searched for an hour after the search before, at the start or later', async () => {

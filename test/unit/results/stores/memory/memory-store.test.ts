@@ -45,14 +45,6 @@ describe('the capacity of the memory store', () => {
   });
 });
 
-it('keeps no memory for a result beyond its bytes', async () => {
-  const store = new MemoryStore({ maxBytes: CAPACITY });
-  await storing(store, 'a', 1000, 500);
-  const reader = await store.open('a');
-  const pieces = await reader!.read(0, 1500, new AbortController().signal);
-  expect(pieces.map(({ buffer }) => buffer.byteLength)).toEqual([1500]);
-});
-
 const signal = new AbortController().signal;
 
 describe('the rows in memory', () => {
@@ -88,31 +80,11 @@ describe('the rows in memory', () => {
     },
   );
 
-  it('are read without empty pieces', async () => {
-    const reader = await reading();
-    const sizes = async (from: number, to: number): Promise<number[]> =>
-      (await reader.read(from, to, signal)).map(({ length }) => length);
-    expect(await sizes(0, BLOCK)).toEqual([BLOCK]);
-    expect(await sizes(BLOCK - 1, BLOCK + 1)).toEqual([1, 1]);
-    expect(await sizes(100, 200)).toEqual([100]);
-    expect(await sizes(5, 5)).toEqual([]);
-    expect(await sizes(rows.length, rows.length)).toEqual([]);
-    const pieces: number[] = [];
-    for await (const { length } of reader.stream(0, rows.length, signal)) pieces.push(length);
-    expect(pieces).toEqual([BLOCK, BLOCK, 1000]);
-  });
-
   it('are readable before the result is committed, which needs its index', async () => {
     const writer = await new MemoryStore({ maxBytes: CAPACITY }).begin();
     await writer.write(Buffer.from('[1],[2]'));
     expect(await collect(writer.read(4, 7, signal))).toBe('[2]');
     await expect(writer.commit(recordOf('a'))).rejects.toThrow('must be sealed');
-  });
-
-  it('may be none', async () => {
-    const store = new MemoryStore({ maxBytes: CAPACITY });
-    await storing(store, 'a');
-    expect(await (await store.open('a'))!.read(0, 0, signal)).toEqual([]);
   });
 });
 
