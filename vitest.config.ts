@@ -20,7 +20,7 @@ process.env['XDG_DATA_HOME'] = join(import.meta.dirname, 'node_modules/.cache');
 
 const shared = {
   // `make test-unit` leaves these unit tests out: `// @module-tag slow` in a file, `{ tags: 'slow' }` of a test.
-  tags: [{ name: 'slow', description: 'starts a process, or takes more than about half a second' }],
+  tags: [{ name: 'slow', description: 'takes more than about half a second, as most tests that start programs' }],
   testTimeout: TEST_LIMIT_MS,
   hookTimeout: TEST_LIMIT_MS,
   expect: { poll: { timeout: WAIT_LIMIT_MS } },

@@ -88,8 +88,10 @@ async function all(folder: string): Promise<Count> {
   quick.push(installed, await newMachine);
   // The other tests need the parts.
   if (installed.failed > 0) return add(quick);
-  const chart = await step('lint: the chart', process.execPath, ['tools/helm/lint.ts']);
-  const others = await vitest(folder, ['integration', 'e2e']);
+  const [chart, others] = await Promise.all([
+    step('lint: the chart', process.execPath, ['tools/helm/lint.ts']),
+    vitest(folder, ['integration', 'e2e']),
+  ]);
   return add([...quick, chart, others, homeCount(folder)]);
 }
 
