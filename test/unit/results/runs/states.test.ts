@@ -170,6 +170,14 @@ describe('the state of a query', () => {
     expect(opened).toEqual([FOREIGN]);
   });
 
+  it('is failed when its gateway has given no sign of life for 45 seconds', async () => {
+    note('running');
+    clock.jump(44_999);
+    expect(await runsOf().find(FOREIGN, signal)).toMatchObject({ state: 'running' });
+    clock.jump(1);
+    expect(await runsOf().find(FOREIGN, signal)).toMatchObject({ state: 'failed', error: { status: 503 } });
+  });
+
   it.each(['failed', undefined] as const)(
     'is done where the result was completed after the first look, and the note says: %s',
     async (state) => {
