@@ -32,30 +32,6 @@ it.each(SIZES)('rows without a comma between them are an error, in pieces of %i 
     await expect(piecesOf(text, size), text).rejects.toThrow('not valid JSON');
 });
 
-it('rows that are complete in a piece are views of it, the others are copied', async () => {
-  const pieces = ['[1],[2],[3]', ',[4],[5],', '[6],', '[7,', '8', '],[9]'].map((text) => Buffer.from(text));
-  async function* stored(): AsyncIterable<Uint8Array> {
-    yield* pieces;
-  }
-  const found: [string, number][] = [];
-  for await (const rows of completeRows(stored())) {
-    const from = pieces.findIndex(({ buffer, byteOffset, length }) => {
-      const at = rows.byteOffset - byteOffset;
-      return rows.buffer === buffer && at >= 0 && at < length;
-    });
-    found.push([Buffer.from(rows).toString(), from]);
-  }
-  expect(found).toEqual([
-    ['[1],[2],', 0],
-    ['[3],', -1],
-    ['[4],', 1],
-    ['[5],', -1],
-    ['[6],', -1],
-    ['[7,8],', -1],
-    ['[9]', -1],
-  ]);
-});
-
 it('no rows are no pieces', async () => {
   expect(await piecesOf('', 5)).toEqual([]);
 });

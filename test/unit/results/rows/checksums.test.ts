@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   BlockChecksumBuilder,
   blocksOf,
@@ -21,10 +21,6 @@ const blocksIn = (bytes: Uint8Array): Buffer[] =>
   Array.from({ length: Math.ceil(bytes.length / BLOCK) }, (_, i) =>
     Buffer.from(bytes.subarray(i * BLOCK, (i + 1) * BLOCK)),
   );
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 interface Indexed extends IndexedReader<StoredRows> {
   /** What was read or streamed of the store. */
@@ -119,13 +115,6 @@ describe('verified rows', () => {
     await streamed(source, 150, 151);
     await streamed(source, 310, 320);
     expect(source.calls).toEqual(['read 100-200', 'read 0-300', 'stream 100-200', 'stream 300-325']);
-  });
-
-  it('of compressed blocks take the memory of these blocks, in one piece', async () => {
-    const source = await indexed({ isCompressed: true });
-    const allocate = vi.spyOn(Buffer, 'allocUnsafeSlow');
-    expect(await readRows(source, 210, 310, signal)).toHaveLength(1);
-    expect(allocate.mock.calls).toEqual([[125]]);
   });
 
   it('do not match where a byte differs, and are sent only before that block', async () => {

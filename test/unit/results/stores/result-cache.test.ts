@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ResultRecord } from '../../../../src/results/result-store.ts';
-import { bytesOf, createRecordCache } from '../../../../src/results/stores/result-cache.ts';
+import { createRecordCache } from '../../../../src/results/stores/result-cache.ts';
 import { submission } from '../answers.ts';
 
 const MB = 1024 * 1024;
@@ -17,15 +17,6 @@ function record(requestId: string, over: Partial<ResultRecord>): ResultRecord {
   } as const;
   return { ...submission({ requestId }), ...empty, checkpoints: 0, ...over };
 }
-
-it('counts the index of a result, loaded or not, and the text of its record', () => {
-  const bare = bytesOf({ record: record('a', {}), index: undefined });
-  expect(bytesOf({ record: record('a', { checkpoints: 100 }), index: undefined })).toBe(bare + 800);
-  const fields = [{ name: 'trace', value: 'x'.repeat(95) }];
-  expect(bytesOf({ record: record('a', { fields, dataSchema: '{}' }), index: undefined })).toBe(bare + 204);
-  expect(bytesOf({ record: record('a', { sql: 'SELECT 1', dataSchema: '{}' }), index: undefined })).toBe(bare + 20);
-  expect(bytesOf({ record: record('a', { tableFields: fields }), index: undefined })).toBe(bare + 200);
-});
 
 it('holds at most 16 MB', () => {
   const cache = createRecordCache();

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ResultReader, ResultRecord } from '../../../../../src/results/result-store.ts';
 import { unreadableResult } from '../../../../../src/results/stores/record-json.ts';
-import { Readers } from '../../../../../src/results/rows/readers.ts';
 import { MemoryStore } from '../../../../../src/results/stores/memory/memory-store.ts';
 import { collect } from '../../answers.ts';
 
@@ -129,23 +128,5 @@ describe('the results in memory', () => {
     expect([found, await notes.get('a', 'run'), await notes.get('a', 'cancel')]).toEqual([['a'], 'one', undefined]);
     await notes.delete('a', 'run');
     expect(await notes.get('a', 'run')).toBeUndefined();
-  });
-});
-
-describe('the memory of pages', () => {
-  it('leaves less room for others until the page is closed', async () => {
-    const store = new MemoryStore({ maxBytes: CAPACITY });
-    await storing(store, 'a', 1000);
-    const opened = await store.open('a');
-    if (opened === undefined) throw new Error('the result was stored');
-    const readers = new Readers();
-    const pages = Array.from({ length: 1000 }, () => readers.tracked(opened));
-    const all = readers.room;
-    for (const page of pages) readers.hold(page, all);
-    expect(readers.room).toBe(0);
-    expect(readers.isBeingRead('a')).toBe(true);
-    for (const page of pages) await page.close();
-    expect(readers.room).toBe(all);
-    expect(readers.isBeingRead('a')).toBe(false);
   });
 });
