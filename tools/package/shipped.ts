@@ -60,8 +60,9 @@ function licenceTexts(path: string): string[] {
   const text = (file: string): string => read(join(path, file)).replaceAll('\r\n', '\n').trim();
   const files = names.filter((name) => LICENCE_FILE.test(name));
   if (files.length > 0) return files.map(text);
-  const [page] = names.filter((name) => /^readme/i.test(name));
-  return page === undefined ? [] : (/^#+ *licen[cs]e\s[^]*/im.exec(text(page)) ?? []).map((chapter) => chapter);
+  const page = names.find((name) => /^readme/i.test(name));
+  const chapter = page === undefined ? undefined : /^#+ *licen[cs]e\s[^]*/im.exec(text(page))?.[0];
+  return chapter === undefined ? [] : [chapter];
 }
 
 /** The licences of the packages with the texts that they require to be distributed. @param paths of packages in package-lock.json */
