@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { build, type Metafile, type OutputFile, type Plugin } from 'esbuild';
+import { build as runBuild, type Metafile, type OutputFile, type Plugin } from 'esbuild';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 /** Packages in CommonJS call `require` for modules of Node. Each file of the bundle may contain such a package. */
@@ -12,13 +12,13 @@ const REQUIRE =
  */
 const unusedClientModules: Plugin = {
   name: 'unused-client-modules',
-  setup({ onResolve, resolve: find }) {
+  setup(build) {
     const client = /[\\/]@kubernetes[\\/]client-node[\\/]/;
-    onResolve(
+    build.onResolve(
       { filter: /^@kubernetes\/client-node$|^\.\.?\/.*\.js$/ },
       async ({ path, importer, kind, resolveDir, pluginData }) => {
         if (pluginData === client || !(path === '@kubernetes/client-node' || client.test(importer))) return undefined;
-        const found = await find(path, { importer, kind, resolveDir, pluginData: client });
+        const found = await build.resolve(path, { importer, kind, resolveDir, pluginData: client });
         return client.test(found.path) ? { ...found, sideEffects: false } : found;
       },
     );
@@ -37,7 +37,7 @@ export interface Bundle {
  * @param outdir where the files are to be written; this function does not write
  */
 export async function bundle(outdir: string): Promise<Bundle> {
-  const { outputFiles, metafile } = await build({
+  const { outputFiles, metafile } = await runBuild({
     absWorkingDir: ROOT,
     entryPoints: [join(ROOT, 'src/main.ts')],
     outdir,
