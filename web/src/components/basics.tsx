@@ -184,7 +184,7 @@ export function BusyButton(props: {
 export function CopyButton(props: {
   text: string | (() => string | Promise<string>);
   label?: string;
-  /** For screen readers; it contains the label. */
+  /** The name for screen readers, which contains the label. */
   name?: string;
 }): JSX.Element {
   const [done, setDone] = useState<string>();

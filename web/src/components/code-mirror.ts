@@ -28,7 +28,7 @@ export interface EditorOptions {
   readonly completions: ((context: CompletionContext) => CompletionResult | null) | undefined;
   /** Semantic errors; called only for text with valid syntax. */
   readonly lint: (text: string) => Diagnostic[];
-  /** For completion in SQL. */
+  /** The tables that are completed in SQL. */
   readonly tables: SqlTables | undefined;
 }
 

@@ -9,7 +9,7 @@ export function CopyAs(props: {
   call: RestCall;
   /** Absent for what is not a Kubernetes resource. */
   manifest?: (() => Manifest) | undefined;
-  /** In a row of a list: what the row is about, for screen readers. The buttons are short there. */
+  /** What the row of a list is about, for screen readers. The buttons are short there. */
   row?: string;
 }): JSX.Element {
   const { manifest, row } = props;

@@ -26,7 +26,7 @@ function messageFor(action: string, { me, environment, cluster }: Session): stri
   return `Please give me (${me.srn}) a role that allows ${action} on the cluster ${cluster} in ${environment}.`;
 }
 
-/** Instead of a page that the caller may not use. The data of the page is not requested, because the gateway would refuse it. */
+/** Replaces a page that the caller may not use. The data of the page is not requested, because the gateway would refuse it. */
 export function Forbidden(props: { label: string; action: string }): JSX.Element {
   const session = useSession();
   return (

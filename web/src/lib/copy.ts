@@ -110,7 +110,7 @@ export function mutesManifest(mutes: readonly HealthMute[]): Manifest {
   return manifest('ClusterHealthReport', 'cluster', { mutes: list });
 }
 
-/** Without its secret, which the operator generates for each ServiceToken. */
+/** The manifest has no secret, which the operator generates for each ServiceToken. */
 export function tokenManifest({ srn, description, expiresAt }: ServiceToken): Manifest {
   return manifest('ServiceToken', nameOf(srn), { ...described(description), ...ending(expiresAt) });
 }

@@ -1,4 +1,4 @@
-/** Longer texts are shown as they are. */
+/** Maximum characters; a longer text is shown as it is. */
 const MAX_CHARACTERS = 1_000_000;
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 

@@ -80,7 +80,7 @@ function Report(props: { state: ReportState; report: HealthReport }): JSX.Elemen
   const { runTimestamp, checks } = props.report;
   const { running, error, run, data } = props.state;
   const definitions = useData('checks', (signal) => call<CheckDefinition[]>('/clusterHealth/list', { signal }));
-  // Not after an error: a denied request is an audit record.
+  // After an error they are not polled, because a denied request is an audit record.
   const mutes = useMutes(error === undefined);
   const mayMute = useMay('UpdateHealth');
   const [proposal, setProposal] = useState<MuteProposal>();

@@ -321,7 +321,7 @@ function Reverse(props: { tables: readonly string[] }): JSX.Element {
 }
 
 export function WhoCanPage(): JSX.Element {
-  // Suggestions only: a user who may not list the tables can type a name.
+  // The names are suggestions: a user who may not list the tables can type one.
   const tables = useData('table-names', (signal) => call<TableNames>('/tables', { signal }));
   const names = tables.value?.tables ?? [];
   const moves = useHistoryMoves();

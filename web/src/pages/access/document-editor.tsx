@@ -17,7 +17,7 @@ export function DocumentEditor(props: {
   serverError: string | undefined;
 }): JSX.Element {
   const { serverError } = props;
-  // Suggestions and warnings only: a user who may not list the tables can write any name.
+  // The names serve for suggestions and warnings: a user who may not list the tables can write any name.
   const tables = useData('table-names', (signal) => call<TableNames>('/tables', { signal }));
   const names = useMemo(() => new Set(tables.value?.tables ?? []), [tables.value]);
   return (

@@ -38,7 +38,7 @@ function Levels(props: { value: Level; onChange: (level: Level) => void }): JSX.
 
 function Fields(props: { grant: Grant; onChange: (grant: Grant) => void }): JSX.Element {
   const { grant, onChange } = props;
-  // Suggestions only: a user who may not list the tables can type a name.
+  // The names are suggestions: a user who may not list the tables can type one.
   const tables = useData('table-names', (signal) => call<TableNames>('/tables', { signal }));
   return (
     <>

@@ -1,7 +1,7 @@
 import { ApiError, call, callText } from '../../lib/api.ts';
 import type { QueryStatus } from '../../lib/types.ts';
 
-/** Longer than the gateway waits for a query by default (120 s), for gateways that answer only then. */
+/** It is longer than the gateway waits for a query by default (120 s), for gateways that respond only then. */
 const QUERY_TIMEOUT_MS = 300_000;
 /** Time between two looks at the state: short at first, for queries that take no time. Milliseconds. */
 const FIRST_POLL_MS = 40;
@@ -62,7 +62,7 @@ export class QueryRun {
     const options = { method: 'POST', body: { sql }, timeoutMs: QUERY_TIMEOUT_MS } as const;
     let text: string;
     try {
-      // Without the signal: the response has the id, without which the query could not be cancelled.
+      // The signal is not passed on: the response has the id, without which the query could not be cancelled.
       text = await callText(`${path}&async=true`, options);
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 501)) throw error;
@@ -107,7 +107,7 @@ export class QueryRun {
     return call<QueryStatus>(`/query/${encodeURIComponent(requestId)}`, { signal: this.#signal, headers });
   }
 
-  /** Ends the query. Without its id yet, as soon as the gateway has answered. */
+  /** Ends the query. Without its id yet, as soon as the gateway has responded. */
   cancel(): void {
     this.#isCancelled = true;
     this.#end();

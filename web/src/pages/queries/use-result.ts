@@ -10,7 +10,7 @@ import { QueryRun, readPage, storedAt } from './query-run.ts';
 export interface RunningQuery {
   /** When it was sent, epoch milliseconds. */
   readonly since: number;
-  /** Undefined before the gateway has answered. */
+  /** It is undefined until the gateway has responded. */
   readonly status: QueryStatus | undefined;
 }
 
