@@ -17,14 +17,20 @@ function restore(): void {
 }
 restore();
 
-function store(key: string, input: unknown): void {
+/** @returns false where the browser blocks the storage, or its space is used up */
+function write(change: (storage: Storage) => void): boolean {
   try {
-    if (input === undefined) sessionStorage.removeItem(PREFIX + key);
-    else sessionStorage.setItem(PREFIX + key, JSON.stringify(input));
+    change(sessionStorage);
+    return true;
   } catch {
-    // The input stays in memory. An older one in the storage would return after a reload.
-    sessionStorage.removeItem(PREFIX + key);
+    return false;
   }
+}
+
+function store(key: string, input: unknown): void {
+  const isStored = input !== undefined && write((storage) => storage.setItem(PREFIX + key, JSON.stringify(input)));
+  // An older input would return after a reload.
+  if (!isStored) write((storage) => storage.removeItem(PREFIX + key));
 }
 
 /**

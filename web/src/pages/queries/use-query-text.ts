@@ -18,19 +18,17 @@ export interface QueryText {
   readonly isOf: (requestId: string, sql: string) => void;
 }
 
-/** The text in the editor, and the results of this window with the texts as they were typed. */
-interface TextDraft {
+/** A result of this window, and its text as it was typed. */
+interface TypedText {
+  readonly requestId: string;
   readonly sql: string;
-  readonly typed: readonly { readonly requestId: string; readonly sql: string }[];
 }
-
-const EMPTY: TextDraft = { sql: '', typed: [] };
 
 /** Maximum results and characters of texts that are kept. The gateway has the other texts, without comments. */
 const MAX_TYPED = 20;
 const MAX_CHARACTERS = 200_000;
 
-function bounded(typed: TextDraft['typed']): TextDraft['typed'] {
+function bounded(typed: readonly TypedText[]): readonly TypedText[] {
   let characters = 0;
   return typed.slice(0, MAX_TYPED).filter(({ sql }) => (characters += sql.length) <= MAX_CHARACTERS);
 }
@@ -46,17 +44,17 @@ interface TypedTexts {
 }
 
 function useTypedTexts(): TypedTexts {
-  const [draft = EMPTY, setDraft, read] = useDraft<TextDraft>('query');
-  const latest = (): TextDraft => read() ?? EMPTY;
-  const typedFor = (id: string): string | undefined => latest().typed.find(({ requestId }) => requestId === id)?.sql;
+  const [sql = '', setSql, readSql] = useDraft<string>('query');
+  // They are not part of the draft above, which is stored with each key press.
+  const [, setTyped, readTyped] = useDraft<readonly TypedText[]>('queries');
+  const typedFor = (id: string): string | undefined => readTyped()?.find(({ requestId }) => requestId === id)?.sql;
   return {
-    sql: draft.sql,
-    type: (sql) => setDraft({ ...latest(), sql }),
-    latest: () => latest().sql,
+    sql,
+    type: setSql,
+    latest: () => readSql() ?? '',
     typedFor,
-    keep: (requestId, sql) => {
-      if (typedFor(requestId) === undefined)
-        setDraft({ ...latest(), typed: bounded([{ requestId, sql }, ...latest().typed]) });
+    keep: (requestId, text) => {
+      if (typedFor(requestId) === undefined) setTyped(bounded([{ requestId, sql: text }, ...(readTyped() ?? [])]));
     },
   };
 }
