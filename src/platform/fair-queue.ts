@@ -67,6 +67,9 @@ interface Key {
   waiting: Set<QueuePlace> | undefined;
 }
 
+/** Keys without places are forgotten above this number. Most have a place again soon. */
+const MAX_KEYS = 64;
+
 const UNMEASURED: Pick<Clock, 'monotonic' | 'schedule'> = { monotonic: () => 0, schedule: () => () => undefined };
 
 /** A place was refused; see `Refusal`. */
@@ -91,7 +94,7 @@ export class FairQueue implements QueueState {
   readonly #limits: QueueLimits;
   readonly #clock: Pick<Clock, 'monotonic' | 'schedule'>;
   readonly #observer: QueueObserver | undefined;
-  /** Keys with places in use or waiting. */
+  /** Those with places in use or waiting, and some others. */
   readonly #keys = new Map<string, Key>();
   /** Keys whose first waiting place fits their share, in the order of their turns. */
   readonly #ready = new Set<Key>();
@@ -151,7 +154,7 @@ export class FairQueue implements QueueState {
     const place = new QueuePlace(this, this.#keyOf(key), options, most, Math.min(units, most, total));
     place.key.places++;
     if (!this.#isOvertaking(place) && this.#fits(place)) {
-      this.#count(place);
+      this.#count(place.key, place.units);
       this.#start(place, 0);
       return place;
     }
@@ -174,22 +177,15 @@ export class FairQueue implements QueueState {
     const { promise, resolve, reject } = Promise.withResolvers<Place>();
     const refuse = (reason: Refusal): void => reject(new QueueRefusal(reason, this.#limits));
     const place = this.#enter(key, { units, most, first, start: resolve, refuse });
-    return signal === undefined || !place.isWaiting ? promise : untilGiven(promise, place, signal);
+    return signal === undefined || place.state !== 'waiting' ? promise : untilGiven(promise, place, signal);
   }
 
   /** As `enter`, for what does not wait. @returns the place, or why there is none */
   tryEnter(key: string, options: Pick<PlaceOptions, 'units' | 'most'> = {}): Place | Refusal {
-    let refusal: Refusal | undefined = 'full';
-    const place = this.enter(key, {
-      ...options,
-      start: () => {
-        refusal = undefined;
-      },
-      refuse: (reason) => {
-        refusal = reason;
-      },
-    });
-    if (refusal === undefined) return place;
+    let refusal: Refusal = 'full';
+    const refuse = (reason: Refusal): void => void (refusal = reason);
+    const place = this.#enter(key, { ...options, start: () => undefined, refuse });
+    if (place.state === 'used') return place;
     place.release();
     return refusal;
   }
@@ -205,27 +201,23 @@ export class FairQueue implements QueueState {
   }
 
   /** For `QueuePlace`. */
-  changeUnits(place: QueuePlace, by: number): void {
-    const { key } = place;
-    this.#used += by;
-    key.used += by;
-    if (isFirstFitting(key)) this.#ready.add(key);
+  resize(place: QueuePlace, units: number): void {
+    if (place.state !== 'used') return;
+    this.#count(place.key, units - place.units);
+    place.units = units;
     // Also where the place has grown: its key may have been the next one, and others fit.
     this.#serve();
   }
 
-  /** For `QueuePlace`: a place ends without having been given. */
-  withdraw(place: QueuePlace): void {
-    this.#leave(place);
-    this.forget(place.key);
+  /** For `QueuePlace`. */
+  release(place: QueuePlace): void {
+    const { state, key, units } = place;
+    if (state === 'ended') return;
+    if (state === 'waiting') this.#leave(place);
+    this.#end(place);
+    if (state === 'used') this.#count(key, -units);
     // Those behind it may fit now.
     this.#serve();
-  }
-
-  /** For `QueuePlace`: one of the places of a key has ended. */
-  forget(key: Key): void {
-    key.places--;
-    if (key.places === 0) this.#keys.delete(key.name);
   }
 
   #keyOf(name: string): Key {
@@ -251,20 +243,29 @@ export class FairQueue implements QueueState {
     return this.#waiting >= maxWaiting ? 'full' : undefined;
   }
 
-  #count(place: QueuePlace): void {
-    place.key.used += place.units;
-    this.#used += place.units;
+  #count(key: Key, units: number): void {
+    key.used += units;
+    this.#used += units;
+    if (isFirstFitting(key)) this.#ready.add(key);
+  }
+
+  #end(place: QueuePlace): void {
+    const { key } = place;
+    place.state = 'ended';
+    key.places--;
+    if (key.places === 0 && this.#keys.size > MAX_KEYS) this.#keys.delete(key.name);
   }
 
   #start(place: QueuePlace, waitedMs: number): void {
+    place.state = 'used';
     this.#observer?.onStart(this.#limits.name, waitedMs);
-    place.start();
+    place.options.start(place);
   }
 
   #refuse(place: QueuePlace, reason: Refusal): void {
-    this.forget(place.key);
+    this.#end(place);
     this.#observer?.onRefusal(this.#limits.name, reason);
-    place.refuse(reason);
+    place.options.refuse(reason);
   }
 
   #wait(place: QueuePlace): void {
@@ -299,12 +300,12 @@ export class FairQueue implements QueueState {
   /** Gives places while there is room for the next one. */
   #serve(): void {
     // A place that ends while it starts leads here again: the loop below goes on then, instead of one more on the stack.
-    if (this.#isServing) return;
+    if (this.#isServing || this.#waiting === 0) return;
     this.#isServing = true;
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       if (this.#used + next.units > this.#limits.total) break;
       // Counted first: whether its key is ready for another turn depends on it.
-      this.#count(next);
+      this.#count(next.key, next.units);
       this.#leave(next);
       this.#start(next, this.#clock.monotonic() - next.since);
     }
@@ -355,60 +356,33 @@ async function untilGiven(promise: Promise<Place>, place: Place, signal: AbortSi
   }
 }
 
+/** Its fields are for `FairQueue`. They are not private: most requests have several places, and private fields cost more time to create. */
 class QueuePlace implements Place {
   readonly key: Key;
+  readonly options: PlaceOptions;
   readonly first: boolean;
   readonly most: number;
   units: number;
+  state: 'waiting' | 'used' | 'ended' = 'waiting';
   /** Monotonic time when it began to wait. */
   since = 0;
   cancelTimeout: (() => void) | undefined = undefined;
-  readonly #queue: FairQueue;
-  readonly #options: PlaceOptions;
-  #state: 'waiting' | 'used' | 'ended' = 'waiting';
+  readonly queue: FairQueue;
 
   constructor(queue: FairQueue, key: Key, options: PlaceOptions, most: number, units: number) {
+    this.queue = queue;
     this.key = key;
+    this.options = options;
     this.first = options.first === true;
     this.most = most;
     this.units = units;
-    this.#queue = queue;
-    this.#options = options;
-  }
-
-  get isWaiting(): boolean {
-    return this.#state === 'waiting';
-  }
-
-  /** For `FairQueue`. */
-  start(): void {
-    this.#state = 'used';
-    this.#options.start(this);
-  }
-
-  /** For `FairQueue`. */
-  refuse(reason: Refusal): void {
-    this.#state = 'ended';
-    this.#options.refuse(reason);
   }
 
   resize(units: number): void {
-    if (this.#state !== 'used') return;
-    const by = units - this.units;
-    this.units = units;
-    this.#queue.changeUnits(this, by);
+    this.queue.resize(this, units);
   }
 
   release(): void {
-    if (this.#state === 'waiting') {
-      this.#state = 'ended';
-      this.#queue.withdraw(this);
-    } else if (this.#state === 'used') {
-      const { units } = this;
-      this.#state = 'ended';
-      this.units = 0;
-      this.#queue.forget(this.key);
-      this.#queue.changeUnits(this, -units);
-    }
+    this.queue.release(this);
   }
 }

@@ -26,6 +26,10 @@ export class Connection {
   isEnded = false;
   /** Responds to bytes that are not valid HTTP, after all responses. */
   reject: (() => void) | undefined;
+  /** The connections in the same state. For `Connections`, as `place`. */
+  among: Set<Connection> | undefined;
+  /** Its place among all connections. */
+  place: Place | undefined;
   /** The caller of its last request, with the place among the caller's connections. */
   caller: { readonly srn: string; readonly place: Place } | undefined;
 

@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import { Server as TlsServer, type TLSSocket } from 'node:tls';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../../platform/clock.ts';
-import { FairQueue, type Place, type QueueState } from '../../../platform/fair-queue.ts';
+import { FairQueue, type QueueState } from '../../../platform/fair-queue.ts';
 import { withErrorListener } from '../../../platform/stream-errors.ts';
 import { transportOf } from '../cut-connection.ts';
 import { HttpError } from '../errors.ts';
@@ -26,12 +26,6 @@ export interface ConnectionsOptions {
   readonly onRefused?: (limit: string) => void;
 }
 
-/** What one connection reserves of the limits. */
-interface Open {
-  readonly connection: Connection;
-  readonly place: Place;
-}
-
 /**
  * Limits the connections of a server. A connection above the limits is closed: a response would need the descriptor that is lacking. Where all are
  * open, a new connection replaces the one that has been without a request for the longest time, so that nobody can occupy the server with idle ones.
@@ -43,10 +37,10 @@ export class Connections {
   readonly #all: FairQueue;
   readonly #ofCallers: FairQueue;
   /** Have not sent a whole request head, in the order of their arrival. */
-  readonly #silent = new Map<Connection, Open>();
+  readonly #silent = new Set<Connection>();
   /** Wait for a further request, the longest time first. */
-  readonly #idle = new Map<Connection, Open>();
-  readonly #busy = new Map<Connection, Open>();
+  readonly #idle = new Set<Connection>();
+  readonly #busy = new Set<Connection>();
 
   constructor(options: ConnectionsOptions) {
     const { limits, clock } = options;
@@ -107,7 +101,7 @@ export class Connections {
 
   /** The requests in service. */
   *exchanged(): Generator<Exchanged> {
-    for (const { current } of this.#busy.keys()) if (current !== undefined) yield current;
+    for (const { current } of this.#busy) if (current !== undefined) yield current;
   }
 
   /**
@@ -115,12 +109,12 @@ export class Connections {
    * what a slow client has not taken.
    */
   closeIdle(): void {
-    for (const { last } of this.#idle.keys()) if (last?.complete === true) last.socket.destroy();
+    for (const { last } of this.#idle) if (last?.complete === true) last.socket.destroy();
   }
 
   /** Closes the connections that have not sent a whole request head. */
   closeSilent(): void {
-    for (const { transport } of this.#silent.keys()) withErrorListener(transport).destroy();
+    for (const { transport } of this.#silent) withErrorListener(transport).destroy();
   }
 
   /**
@@ -133,9 +127,8 @@ export class Connections {
     if (caller?.srn === srn || !this.#busy.has(connection) || this.#isProxy(connection)) return;
     caller?.place.release();
     connection.caller = undefined;
-    let isRefused = false;
-    const place = this.#ofCallers.enter(srn, { start: () => undefined, refuse: () => (isRefused = true) });
-    if (!isRefused) {
+    const place = this.#ofCallers.tryEnter(srn);
+    if (typeof place !== 'string') {
       connection.caller = { srn, place };
       return;
     }
@@ -153,20 +146,15 @@ export class Connections {
     const connection = new Connection(transport);
     setConnection(transport, connection);
     if (this.#all.used >= this.#all.total) this.#makeRoom();
-    let isRefused = false;
-    const place = this.#all.enter(connection.network, {
-      ...(this.#isProxy(connection) && { most: this.#all.total }),
-      start: () => undefined,
-      refuse: (reason) => {
-        isRefused = true;
-        this.#options.onRefused?.(reason === 'full-of-key' ? 'connections-of-address' : 'connections');
-      },
-    });
-    if (isRefused) {
+    const most = this.#isProxy(connection) ? this.#all.total : undefined;
+    const place = this.#all.tryEnter(connection.network, { most });
+    if (typeof place === 'string') {
+      this.#options.onRefused?.(place === 'full-of-key' ? 'connections-of-address' : 'connections');
       withErrorListener(transport).destroy();
       return undefined;
     }
-    this.#silent.set(connection, { connection, place });
+    connection.place = place;
+    connection.among = this.#silent.add(connection);
     transport.once('close', () => this.#forget(connection));
     if (this.#silent.size > this.#maxSilent) this.#close('silent-connections', this.#silent);
     return connection;
@@ -177,8 +165,8 @@ export class Connections {
   }
 
   /** Closes the first one. */
-  #close(limit: string, among: ReadonlyMap<Connection, Open>): void {
-    for (const connection of among.keys()) {
+  #close(limit: string, among: ReadonlySet<Connection>): void {
+    for (const connection of among) {
       this.#options.onRefused?.(limit);
       // The event comes later.
       this.#forget(connection);
@@ -187,24 +175,18 @@ export class Connections {
     }
   }
 
-  #move(connection: Connection, to: Map<Connection, Open>): void {
-    const open = this.#take(connection);
-    if (open !== undefined) to.set(connection, open);
+  #move(connection: Connection, to: Set<Connection>): void {
+    // Closed already, or of a test without connections.
+    if (connection.among === undefined) return;
+    connection.among.delete(connection);
+    connection.among = to.add(connection);
   }
 
   #forget(connection: Connection): void {
-    this.#take(connection)?.place.release();
+    connection.among?.delete(connection);
+    connection.among = undefined;
+    connection.place?.release();
     connection.caller?.place.release();
     connection.caller = undefined;
-  }
-
-  #take(connection: Connection): Open | undefined {
-    for (const kind of [this.#busy, this.#idle, this.#silent]) {
-      const open = kind.get(connection);
-      if (open === undefined) continue;
-      kind.delete(connection);
-      return open;
-    }
-    return undefined;
   }
 }
