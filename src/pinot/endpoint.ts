@@ -105,7 +105,7 @@ export class PooledEndpoint implements EngineEndpoint {
     if (!request.path.startsWith('/')) {
       throw new EndpointError('bad-response', `the path of the request to ${this.url} is invalid`, { reached: false });
     }
-    const call = this.upstream?.begin(spanName(request), request.method, request.trail);
+    const call = this.upstream?.begin(() => spanName(request), request.method, request.trail);
     const authorization = await this.#authorization(call);
     const { headersTimeoutMs = this.#limits.headersTimeoutMs, signal, caller = OWN } = request;
     const hangs = this.#hangs;

@@ -24,6 +24,8 @@ export class LruCache<K, V> {
   readonly #options: LruOptions<V>;
   readonly #entries = new Map<K, Entry<V>>();
   #weight = 0;
+  /** The key of the last entry, unless that was deleted. */
+  #newest: K | undefined;
 
   constructor(options: LruOptions<V>) {
     this.#options = options;
@@ -40,10 +42,12 @@ export class LruCache<K, V> {
   /** The value; counts as a use. */
   get(key: K): V | undefined {
     const entry = this.#entries.get(key);
-    if (entry === undefined) return undefined;
+    // Often the same one is used again.
+    if (entry === undefined || key === this.#newest) return entry?.value;
     // A Map keeps insertion order: the first entry is the least recently used one.
     this.#entries.delete(key);
     this.#entries.set(key, entry);
+    this.#newest = key;
     return entry.value;
   }
 
@@ -62,6 +66,7 @@ export class LruCache<K, V> {
     this.delete(key);
     const weight = this.#options.weightOf?.(value) ?? 1;
     this.#entries.set(key, { value, weight });
+    this.#newest = key;
     this.#weight += weight;
     for (const [oldest, entry] of this.#entries) {
       if (this.#weight <= this.#options.maxWeight) return;

@@ -80,8 +80,8 @@ export class Upstream {
   }
 
   /** A request begins. `end` of the result must be called once. @param name of its span, such as `POST /query/sql` */
-  begin(name: string, method: string, trail: Trail | undefined): UpstreamCall {
-    const span = trail?.span?.child(name, 'client', {
+  begin(name: () => string, method: string, trail: Trail | undefined): UpstreamCall {
+    const span = trail?.span?.child(name(), 'client', {
       ...(method !== '' && { 'http.request.method': method }),
       'server.address': this.#host,
       'server.port': this.#port,

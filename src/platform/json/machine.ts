@@ -48,12 +48,11 @@ export class JsonMachine {
   /** Whether the string has escapes. */
   escaped = false;
   readonly #maxDepth: number;
-  /** For each open bracket whether it is a `{`. */
-  readonly #kinds: Uint8Array;
+  /** For each open bracket whether it is a `{`, from depth 1 on. Not a typed array, which takes microseconds to create. */
+  readonly #kinds = [ARRAY, ARRAY];
 
   constructor(maxDepth: number) {
     this.#maxDepth = maxDepth;
-    this.#kinds = new Uint8Array(maxDepth + 1);
   }
 
   /** Whether the bytes so far end inside a string, number or literal. */

@@ -224,8 +224,10 @@ describe('the series of an address', () => {
     [...(await registry.metrics()).matchAll(new RegExp(`^olap_warden_upstream_${name}\\{`, 'gm'))].length;
 
   it('end an hour after its last request, but not while one runs', async () => {
-    upstream('gone:8099').begin('POST /query', 'POST', undefined).end();
-    const running = upstream('slow:8099').begin('POST /query', 'POST', undefined);
+    upstream('gone:8099')
+      .begin(() => 'POST /query', 'POST', undefined)
+      .end();
+    const running = upstream('slow:8099').begin(() => 'POST /query', 'POST', undefined);
     await clock.advance(3_600_000);
     expect(await count('requests_total')).toBe(1);
     expect(await registry.metrics()).not.toContain('gone:8099');
@@ -234,14 +236,21 @@ describe('the series of an address', () => {
   });
 
   it('continue when its connections were opened again', async () => {
-    upstream('b:8099').begin('POST /query', 'POST', undefined).end();
-    upstream('b:8099').begin('POST /query', 'POST', undefined).end();
+    upstream('b:8099')
+      .begin(() => 'POST /query', 'POST', undefined)
+      .end();
+    upstream('b:8099')
+      .begin(() => 'POST /query', 'POST', undefined)
+      .end();
     expect(await registry.metrics()).toContain('address="b:8099",outcome="ok"} 2');
     expect(await count('request_seconds_count')).toBe(1);
   });
 
   it('are those of at most 2,000 addresses', async () => {
-    for (let i = 0; i < 2_100; i++) upstream(`b${i}:8099`).begin('POST /query', 'POST', undefined).end();
+    for (let i = 0; i < 2_100; i++)
+      upstream(`b${i}:8099`)
+        .begin(() => 'POST /query', 'POST', undefined)
+        .end();
     const text = await registry.metrics();
     expect(text.match(/^olap_warden_upstream_requests_total\{/gm)).toHaveLength(2_000);
     expect(text.match(/^olap_warden_upstream_request_seconds_count\{/gm)).toHaveLength(2_000);

@@ -11,7 +11,7 @@ export function observedClient(client: ObjectClient, url: string, { clock, obser
   if (observer === undefined) return client;
   const upstream = new Upstream({ role: 'store', address: addressOfUrl(url), clock, observer });
   const observed = async <T>(name: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
-    const call = upstream.begin(name, '', undefined);
+    const call = upstream.begin(() => name, '', undefined);
     try {
       const result = await work();
       call.end();
@@ -26,7 +26,7 @@ export function observedClient(client: ObjectClient, url: string, { clock, obser
     signal: AbortSignal,
     open: () => AsyncIterable<T>,
   ): AsyncIterable<T> {
-    const call = upstream.begin(name, '', undefined);
+    const call = upstream.begin(() => name, '', undefined);
     try {
       for await (const piece of open()) {
         call.answered(200);
