@@ -1,4 +1,5 @@
 import { CUSTOM_KINDS, type CustomKind, type ResourceByKind, type ResourceKind } from '../resources/kinds.ts';
+import { untilAborted } from '../platform/until-aborted.ts';
 import { systemClock, type Clock } from '../platform/clock.ts';
 import { assertObjectName, isObjectName, notFound, updatableName } from '../store/preconditions.ts';
 import {
@@ -89,18 +90,8 @@ export class KubernetesStore implements ResourceStore {
   }
 
   async synced(signal?: AbortSignal): Promise<void> {
-    signal?.throwIfAborted();
-    const aborted = Promise.withResolvers<never>();
-    const onAbort = () => aborted.reject(signal?.reason as Error);
-    signal?.addEventListener('abort', onAbort, { once: true });
-    try {
-      await Promise.race([
-        Promise.all(this.#reflectors().map(async ({ reflector }) => reflector.synced)),
-        aborted.promise,
-      ]);
-    } finally {
-      signal?.removeEventListener('abort', onAbort);
-    }
+    const synced = Promise.all(this.#reflectors().map(async ({ reflector }) => reflector.synced));
+    await (signal === undefined ? synced : untilAborted(synced, signal));
   }
 
   get<K extends ResourceKind>(kind: K, name: string): ResourceByKind[K] | undefined {

@@ -255,7 +255,7 @@ export class Reflector<T> {
     const missing = error?.status === 404;
     // The CRD was removed. A new one starts with new resource versions, so that a list is needed.
     if (missing || error?.expired === true) this.#version = undefined;
-    this.#lastError = missing ? `${this.#options.name} is not served: are the CRDs installed?` : messageOf(failure);
+    this.#lastError = missing ? `${this.#options.name} is not served: are the CRDs installed?` : errorMessage(failure);
     this.#options.onError?.(failure);
     if (error?.expired === true && !this.#listedAtOnce) {
       this.#listedAtOnce = true;
@@ -284,8 +284,4 @@ export class Reflector<T> {
   #recordContact(): void {
     this.#lastContactAt = this.#clock.monotonic();
   }
-}
-
-function messageOf(error: unknown): string {
-  return errorMessage(error);
 }

@@ -16,8 +16,6 @@ export interface EngineOptions {
   readonly controllerUrls: readonly string[];
   /** Base URLs of brokers that all serve every table. If set, the list of brokers of the controller is not used. */
   readonly brokerUrls?: readonly string[];
-  /** `http` or `https` for brokers reported by the controller; default: the scheme of the first controller. */
-  readonly brokerScheme?: string;
   /** Maps a broker's advertised `host:port` to one that is reachable from here. */
   readonly addresses?: Readonly<Record<string, string>>;
   /** The gateway's own credential; default: none. See `credentialFromFile`. */
@@ -89,7 +87,7 @@ class PinotEngine implements Engine, KnownTables {
     this.#brokers = options.brokerUrls?.length ? options.brokerUrls.map(baseUrl) : undefined;
     this.#routing = new BrokerRouting({
       controller: this.controller,
-      scheme: options.brokerScheme ?? new URL(first).protocol.slice(0, -1),
+      scheme: new URL(first).protocol.slice(0, -1),
       addresses: options.addresses ?? {},
       now: () => clock.monotonic(),
       refreshMs: options.brokerRefreshMs ?? BROKER_REFRESH_MS,

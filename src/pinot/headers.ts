@@ -58,11 +58,6 @@ const CORS = 'access-control-';
 const isReturned = (name: string): boolean =>
   !HOP_BY_HOP.has(name) && !OWN_TO_GATEWAY.has(name) && !name.startsWith(CORS);
 
-/** Whether a request header is forwarded to the engine, apart from names listed in `Connection`. @param name in lower case */
-export function isForwarded(name: string): boolean {
-  return !HOP_BY_HOP.has(name) && !NOT_FORWARDED.has(name);
-}
-
 /** Headers that `Connection` declares as hop-by-hop for this message. */
 function namedByConnection(headers: HeaderRecord): ReadonlySet<string> | undefined {
   const { connection } = headers;

@@ -81,3 +81,8 @@ export class Deadline {
     return untilAborted(promise, this.signal);
   }
 }
+
+/** Whether the error or the reason of an abort is a time-out. */
+export function isTimeout(error: unknown): boolean {
+  return (error as { name?: unknown } | null | undefined)?.name === 'TimeoutError';
+}

@@ -5,7 +5,7 @@ import { healthMetrics, type HealthMetrics, type ReportedHealth } from '../../he
 import type { CheckState } from '../../health/report/history.ts';
 import { parseThresholds, type ConfiguredSettings, type ThresholdOverrides } from '../../health/settings.ts';
 import { observeExpiries, type Expiring } from '../../operator/reconcilers/expiry-metrics.ts';
-import { createHealthLoop } from '../../operator/health/health-loop.ts';
+import { HealthLoop } from '../../operator/health/health-loop.ts';
 import { HealthWebhook } from '../../operator/health/health-webhook.ts';
 import { activeReports } from '../../operator/health/health-reports.ts';
 import { prometheusMetrics } from '../../operator/metrics.ts';
@@ -82,7 +82,7 @@ function healthTask({ engine, log, metrics, configured }: HealthTaskParts): Lead
   return {
     name: 'health',
     async run(signal, ports) {
-      const loop = createHealthLoop({
+      const loop = new HealthLoop({
         store: ports.store,
         engine,
         clock: systemClock,

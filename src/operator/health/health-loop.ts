@@ -35,23 +35,13 @@ export interface HealthLoopOptions {
   readonly gather?: Gather;
 }
 
-/** Runs the checks when they are due. `stop` aborts a current run without a report. */
-export interface HealthLoop {
-  start(): void;
-  stop(): Promise<void>;
-}
-
 const FIRST_RUN_DELAY_MS = 5_000;
 
 /**
  * The health task: a loop for each report in the store, on the leading operator or in the standalone process. Runs of several reports follow
  * one another, because each holds a snapshot of the cluster.
  */
-export function createHealthLoop(options: HealthLoopOptions): HealthLoop {
-  return new Loops(options);
-}
-
-class Loops implements HealthLoop {
+export class HealthLoop {
   readonly #options: HealthLoopOptions;
   readonly #metrics: HealthMetrics;
   readonly #gather: Gather;
@@ -76,6 +66,7 @@ class Loops implements HealthLoop {
     this.#update();
   }
 
+  /** Aborts a current run without a report. */
   async stop(): Promise<void> {
     this.#unsubscribe();
     for (const name of this.#loops.keys()) this.#remove(name);

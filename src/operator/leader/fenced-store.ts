@@ -16,8 +16,9 @@ export class NotLeaderError extends Error {
  * resourceVersion that it was computed from, and each created object has a fixed name.
  */
 export function fencedStore(store: ResourceStore, mayWrite: () => boolean): ResourceStore {
-  const check = (): void => {
+  const ifLeader = async <T>(write: () => Promise<T>): Promise<T> => {
     if (!mayWrite()) throw new NotLeaderError();
+    return write();
   };
   return {
     synced: (signal) => store.synced(signal),
@@ -28,21 +29,9 @@ export function fencedStore(store: ResourceStore, mayWrite: () => boolean): Reso
     subscribe: (kind, listener) => store.subscribe(kind, listener),
     health: () => store.health(),
     close: () => store.close(),
-    async create(kind, object, options) {
-      check();
-      return store.create(kind, object, options);
-    },
-    async update(kind, object, options) {
-      check();
-      return store.update(kind, object, options);
-    },
-    async updateStatus(kind, object, options) {
-      check();
-      return store.updateStatus(kind, object, options);
-    },
-    async delete(kind, name, options) {
-      check();
-      return store.delete(kind, name, options);
-    },
+    create: (kind, object, options) => ifLeader(() => store.create(kind, object, options)),
+    update: (kind, object, options) => ifLeader(() => store.update(kind, object, options)),
+    updateStatus: (kind, object, options) => ifLeader(() => store.updateStatus(kind, object, options)),
+    delete: (kind, name, options) => ifLeader(() => store.delete(kind, name, options)),
   };
 }

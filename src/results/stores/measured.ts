@@ -1,7 +1,7 @@
 import type { MonotonicClock } from '../../platform/clock.ts';
+import { isTimeout } from '../../platform/deadline.ts';
 import type { QueryMetrics, StoreOperation } from '../metrics.ts';
-import type { ResultReader, ResultRecord, ResultStore, ResultWriter } from '../result-store.ts';
-import type { RowIndex } from '../rows/row-index.ts';
+import type { ResultReader, ResultStore, ResultWriter } from '../result-store.ts';
 
 /** Wraps a store with metrics for call durations and failures; calls aborted by the caller are not failures. */
 export function measuredStore(store: ResultStore, metrics: QueryMetrics, clock: MonotonicClock): ResultStore {
@@ -42,9 +42,17 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, clock: 
       if (!failed) await iterator.return?.();
     }
   };
-  const timing = { timed, timedPieces };
   const link = store.link?.bind(store);
-  const reader = (inner: ResultReader): ResultReader => new MeasuredReader(inner, timing);
+  const reader = (inner: ResultReader): ResultReader => ({
+    record: inner.record,
+    get knownIndex() {
+      return inner.knownIndex;
+    },
+    index: (signal) => timed('read', signal, () => inner.index(signal)),
+    read: (from, to, signal) => timed('read', signal, () => inner.read(from, to, signal)),
+    stream: (from, to, signal) => timedPieces('read', signal, inner.stream(from, to, signal)),
+    close: (reuse) => inner.close(reuse),
+  });
   const writer = (inner: ResultWriter, submitter: AbortSignal): ResultWriter => ({
     write: (bytes) => timed('write', submitter, () => inner.write(bytes)),
     seal: (index) => timed('seal', submitter, () => inner.seal(index)),
@@ -77,46 +85,5 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, clock: 
 
 /** Whether the caller aborted the call. A timeout counts as a failure. */
 function isCallerAbort(signal: AbortSignal): boolean {
-  return signal.aborted && (signal.reason as { name?: unknown } | undefined)?.name !== 'TimeoutError';
-}
-
-interface StoreTiming {
-  readonly timed: <T>(operation: StoreOperation, signal: AbortSignal, call: () => Promise<T>) => Promise<T>;
-  readonly timedPieces: <T>(
-    operation: StoreOperation,
-    signal: AbortSignal,
-    pieces: AsyncIterable<T>,
-  ) => AsyncIterable<T>;
-}
-
-class MeasuredReader implements ResultReader {
-  readonly record: ResultRecord;
-  readonly #inner: ResultReader;
-  readonly #timing: StoreTiming;
-
-  constructor(inner: ResultReader, timing: StoreTiming) {
-    this.record = inner.record;
-    this.#inner = inner;
-    this.#timing = timing;
-  }
-
-  get knownIndex(): RowIndex | undefined {
-    return this.#inner.knownIndex;
-  }
-
-  index(signal: AbortSignal): Promise<RowIndex> {
-    return this.#timing.timed('read', signal, () => this.#inner.index(signal));
-  }
-
-  read(from: number, to: number, signal: AbortSignal): Promise<readonly Uint8Array[]> {
-    return this.#timing.timed('read', signal, () => this.#inner.read(from, to, signal));
-  }
-
-  stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
-    return this.#timing.timedPieces('read', signal, this.#inner.stream(from, to, signal));
-  }
-
-  close(reuse?: boolean): Promise<void> {
-    return this.#inner.close(reuse);
-  }
+  return signal.aborted && !isTimeout(signal.reason);
 }

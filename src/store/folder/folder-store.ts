@@ -25,11 +25,10 @@ export interface FolderStoreOptions {
   readonly onError?: (error: unknown, context: { readonly kind?: ResourceKind; readonly during: string }) => void;
   /** Delay between a change and the scan of the folder, milliseconds, so that a file being copied is complete. 100 by default. */
   readonly debounceMs?: number;
-  /** Interval of full scans, milliseconds, for file systems that do not report changes. 30,000 by default. */
-  readonly rescanMs?: number;
 }
 
 const DEBOUNCE_MS = 100;
+/** Interval of full scans, for file systems that do not report changes. */
 const RESCAN_MS = 30_000;
 
 /**
@@ -216,7 +215,7 @@ export class FolderStore implements ResourceStore {
         }
         this.#scanSoon();
         rescan();
-      }, this.#options.rescanMs ?? RESCAN_MS);
+      }, RESCAN_MS);
     };
     rescan();
   }

@@ -1,6 +1,5 @@
-import { asError } from '../../../platform/plain-error.ts';
 import type { Clock } from '../../../platform/clock.ts';
-import { Deadline } from '../../../platform/deadline.ts';
+import { Deadline, isTimeout } from '../../../platform/deadline.ts';
 import { abortedByCaller, throwIfAborted } from '../aborted.ts';
 import { QueryError } from '../../errors.ts';
 import type { ObjectClient } from './object-client.ts';
@@ -118,8 +117,4 @@ function failureOf(deadline: Deadline, error: unknown): unknown {
   return isTimeout(error)
     ? new QueryError('store-unavailable', 'the result store did not respond in time', { cause: error })
     : abortedByCaller();
-}
-
-function isTimeout(error: unknown): boolean {
-  return asError(error).name === 'TimeoutError';
 }

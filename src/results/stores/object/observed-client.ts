@@ -1,4 +1,5 @@
 import { errorCode } from '../../../platform/plain-error.ts';
+import { isTimeout } from '../../../platform/deadline.ts';
 import { addressOfUrl, Upstream, type UpstreamCall, type UpstreamOutcome } from '../../../platform/upstreams.ts';
 import type { StoreContext } from '../definition.ts';
 import type { ObjectClient, ObjectUpload } from './object-client.ts';
@@ -86,10 +87,6 @@ function endFailed(call: UpstreamCall, signal: AbortSignal, error: unknown): voi
   if (status === undefined) return call.end(CONNECTION[String(connectionCode(cause))] ?? 'bad-response');
   call.answered(status);
   call.end(status < 400 ? 'bad-response' : undefined);
-}
-
-function isTimeout(error: unknown): boolean {
-  return (error as { name?: unknown } | undefined)?.name === 'TimeoutError';
 }
 
 /** Both SDKs report the status of the last response, in different fields. */

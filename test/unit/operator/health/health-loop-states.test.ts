@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { NO_METRICS } from '../../../../src/health/metrics.ts';
 import type { Gather } from '../../../../src/health/run/run.ts';
 import { readOk, type ClusterSnapshot, type TableSnapshot } from '../../../../src/health/snapshot.ts';
-import { createHealthLoop, type HealthLoop } from '../../../../src/operator/health/health-loop.ts';
+import { HealthLoop } from '../../../../src/operator/health/health-loop.ts';
 import { systemClock } from '../../../../src/platform/clock.ts';
 import { REPORT_NAME } from '../../../../src/resources/cluster-health-report.ts';
 import { clusterHealthReport } from '../../../builders/resources.ts';
@@ -32,7 +32,7 @@ beforeEach(() => {
   [leads, gather, runs, forgotten] = [true, async () => cluster(), [], []];
   const logged = loggedLines();
   ({ lines } = logged);
-  loop = createHealthLoop({
+  loop = new HealthLoop({
     store,
     engine: new ReplayEngine('1.5.1'),
     clock: systemClock,

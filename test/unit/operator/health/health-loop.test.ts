@@ -6,11 +6,7 @@ import { createGather } from '../../../../src/health/gather/gather.ts';
 import { runningId } from '../../../../src/health/report/report.ts';
 import type { Gather, GatherRequest } from '../../../../src/health/run/run.ts';
 import { NO_METRICS } from '../../../../src/health/metrics.ts';
-import {
-  createHealthLoop,
-  type HealthLoop,
-  type HealthLoopOptions,
-} from '../../../../src/operator/health/health-loop.ts';
+import { HealthLoop, type HealthLoopOptions } from '../../../../src/operator/health/health-loop.ts';
 import {
   MAX_REPORTS,
   REPORT_NAME,
@@ -64,7 +60,7 @@ afterEach(async () => {
 });
 
 function start(more: Partial<HealthLoopOptions> = {}): void {
-  loop = createHealthLoop({
+  loop = new HealthLoop({
     store,
     engine: new ReplayEngine('1.5.1'),
     clock: systemClock,
@@ -614,7 +610,7 @@ describe('the scheme of the health endpoints', () => {
     [{ instanceScheme: 'https' }, 'https'],
   ] as const)('with the settings %j is %s', async (configured, scheme) => {
     const cluster = new SlowCluster(1, new FakeClock());
-    loop = createHealthLoop({
+    loop = new HealthLoop({
       store,
       engine: cluster,
       clock: systemClock,
