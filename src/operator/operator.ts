@@ -1,3 +1,4 @@
+import { aborted } from '../platform/until-aborted.ts';
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
@@ -37,15 +38,15 @@ export interface LeaderTaskPorts {
 /** A task from a loop with start and stop, such as the health task. */
 export function loopTask(
   name: string,
-  create: (ports: LeaderTaskPorts) => { start(): void; stop(): Promise<void> },
+  create: (ports: LeaderTaskPorts, signal: AbortSignal) => { start(): void; stop(): Promise<void> },
 ): LeaderTask {
   return {
     name,
     async run(signal, ports) {
       if (signal.aborted) return;
-      const loop = create(ports);
+      const loop = create(ports, signal);
       loop.start();
-      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      await aborted(signal);
       await loop.stop();
     },
   };
@@ -172,10 +173,6 @@ async function runWhileLeading(
     new Controller(clusterHealthReportReconciler(options.healthSettings), ports),
   ];
   for (const controller of controllers) controller.start();
-  const aborted = new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
   const running = [
     keepPredefined(ports, signal),
     ...tasks.map(async (task) => {
@@ -186,7 +183,7 @@ async function runWhileLeading(
       }
     }),
   ];
-  await aborted;
+  await aborted(signal);
   await Promise.all(controllers.map((controller) => controller.stop()));
   await Promise.all(running);
 }

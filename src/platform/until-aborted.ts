@@ -18,3 +18,11 @@ export async function untilAborted<T>(
     signal.removeEventListener('abort', onAbort);
   }
 }
+
+/** Resolves when the signal aborts; at once if it has. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

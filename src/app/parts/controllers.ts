@@ -70,7 +70,7 @@ const CHECK_EVENTS = {
   NOT_EVALUATED: 'CheckNotEvaluated',
 } as const satisfies Record<CheckState, string>;
 
-interface HealthTaskParts {
+interface HealthTaskDependencies {
   readonly engine: Engine;
   readonly log: Logger;
   readonly metrics: HealthMetrics;
@@ -78,11 +78,11 @@ interface HealthTaskParts {
 }
 
 /** Runs the health checks on the leader. */
-function healthTask({ engine, log, metrics, configured }: HealthTaskParts): LeaderTask {
-  return {
-    name: 'health',
-    async run(signal, ports) {
-      const loop = new HealthLoop({
+function healthTask({ engine, log, metrics, configured }: HealthTaskDependencies): LeaderTask {
+  return loopTask(
+    'health',
+    (ports, signal) =>
+      new HealthLoop({
         store: ports.store,
         engine,
         clock: systemClock,
@@ -104,15 +104,8 @@ function healthTask({ engine, log, metrics, configured }: HealthTaskParts): Lead
             'MuteExpired',
             expiredMute(mute, findingCount),
           ),
-      });
-      loop.start();
-      await new Promise<void>((resolve) => {
-        if (signal.aborted) resolve();
-        else signal.addEventListener('abort', () => resolve(), { once: true });
-      });
-      await loop.stop();
-    },
-  };
+      }),
+  );
 }
 
 /** Sends the alerts of the health checks to the webhook of the settings, on the leader. */

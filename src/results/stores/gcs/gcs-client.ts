@@ -18,6 +18,7 @@ import {
   type UnfinishedUpload,
 } from '../object/object-client.ts';
 import { untilCallerAborts } from '../aborted.ts';
+import { BucketErrors } from '../object/bucket-errors.ts';
 
 /** The SDK adds more listeners to its read streams than Node's default limit before a warning. */
 const SDK_LISTENERS = 16;
@@ -28,6 +29,8 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const SESSION_TIMEOUT_MS = 15_000;
 /** Timeout for one part of an upload. */
 const PART_TIMEOUT_MS = 120_000;
+const errors = new BucketErrors('GCS', (error) => errorCode(error) === 404);
+
 /** Google's API signs if there is no private key. */
 const SIGN_TIMEOUT_MS = 10_000;
 
@@ -103,7 +106,7 @@ export class GcsObjectClient implements ObjectClient {
 
   async put(key: string, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
     const file = this.#bucket.file(this.#prefix + key);
-    await mapStoreErrors(
+    await errors.mapped(
       untilCallerAborts(file.save(Buffer.from(bytes), { resumable: false, contentType: 'application/json' }), signal),
     );
   }
@@ -111,7 +114,7 @@ export class GcsObjectClient implements ObjectClient {
   async get(key: string, signal: AbortSignal): Promise<Uint8Array | undefined> {
     const { stream, stop } = readObject(this.#bucket.file(this.#prefix + key), {});
     try {
-      return await mapStoreErrors(untilCallerAborts(undefinedIfAbsent(readWhole(stream)), signal));
+      return await errors.mappedIfPresent(untilCallerAborts(readWhole(stream), signal));
     } finally {
       stop();
     }
@@ -119,11 +122,12 @@ export class GcsObjectClient implements ObjectClient {
 
   async size(key: string, signal: AbortSignal): Promise<number | undefined> {
     const file = this.#bucket.file(this.#prefix + key);
-    const found = await mapStoreErrors(untilCallerAborts(undefinedIfAbsent(file.getMetadata()), signal));
+    const found = await errors.mappedIfPresent(untilCallerAborts(file.getMetadata(), signal));
     if (found === undefined) return undefined;
     // Undefined for a response without a body.
     const metadata = found[0] as { size?: unknown } | undefined;
-    if (typeof metadata !== 'object' || metadata === null) throw unavailable(new Error('metadata without a body'));
+    if (typeof metadata !== 'object' || metadata === null)
+      throw errors.unavailable(new Error('metadata without a body'));
     return Number(metadata.size ?? 0);
   }
 
@@ -140,7 +144,7 @@ export class GcsObjectClient implements ObjectClient {
     // A download can take many ranges, each with a stream of its own.
     stream.once('close', () => signal.removeEventListener('abort', stop));
     const iterator = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
-    const first = await mapStoreErrors(untilCallerAborts(undefinedIfAbsent(iterator.next()), signal));
+    const first = await errors.mappedIfPresent(untilCallerAborts(iterator.next(), signal));
     return first === undefined ? undefined : continued(first, iterator);
   }
 
@@ -152,12 +156,12 @@ export class GcsObjectClient implements ObjectClient {
         delimiter: '/',
         ...(pageToken === undefined ? {} : { pageToken }),
       };
-      const body = await mapStoreErrors(untilCallerAborts(this.#listing(query), signal));
-      const { objects, nextPageToken } = await mapStoreErrors(Promise.try(listedObjects, body));
+      const body = await errors.mapped(untilCallerAborts(this.#listing(query), signal));
+      const { objects, nextPageToken } = await errors.mapped(Promise.try(listedObjects, body));
       for (const { name, bytes, modifiedMs } of objects) {
         yield { key: name.slice(this.#prefix.length), bytes, modifiedMs };
       }
-      pageToken = await mapStoreErrors(Promise.try(nextPage, pageToken, nextPageToken));
+      pageToken = await errors.mapped(Promise.try(nextPage, pageToken, nextPageToken));
     } while (pageToken !== undefined);
   }
 
@@ -173,7 +177,7 @@ export class GcsObjectClient implements ObjectClient {
 
   async delete(key: string, signal: AbortSignal): Promise<void> {
     const file = this.#bucket.file(this.#prefix + key);
-    await mapStoreErrors(untilCallerAborts(file.delete({ ignoreNotFound: true }), signal));
+    await errors.mapped(untilCallerAborts(file.delete({ ignoreNotFound: true }), signal));
   }
 
   /** Empty: GCS cannot list resumable uploads. It deletes incomplete ones after a week. */
@@ -211,9 +215,9 @@ export class GcsObjectClient implements ObjectClient {
 /** Wraps an upload so that its errors become store errors. */
 function withStoreErrors(upload: ObjectUpload): ObjectUpload {
   return {
-    write: (bytes) => mapStoreErrors(upload.write(bytes)),
-    complete: () => mapStoreErrors(upload.complete()),
-    abort: () => mapStoreErrors(upload.abort()),
+    write: (bytes) => errors.mapped(upload.write(bytes)),
+    complete: () => errors.mapped(upload.complete()),
+    abort: () => errors.mapped(upload.abort()),
   };
 }
 
@@ -224,31 +228,8 @@ async function* continued(
   try {
     for (let next = first; next.done !== true; next = await rest.next()) yield next.value;
   } catch (error) {
-    throw unavailable(error);
+    throw errors.unavailable(error);
   } finally {
     await rest.return?.();
   }
-}
-
-async function undefinedIfAbsent<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (error) {
-    if (errorCode(error) === 404) return undefined;
-    throw error;
-  }
-}
-
-async function mapStoreErrors<T>(call: Promise<T>): Promise<T> {
-  try {
-    return await call;
-  } catch (error) {
-    throw error instanceof QueryError ? error : unavailable(error);
-  }
-}
-
-function unavailable(error: unknown): QueryError {
-  return new QueryError('store-unavailable', 'GCS result store failed or timed out; see the log of the gateway', {
-    cause: error,
-  });
 }

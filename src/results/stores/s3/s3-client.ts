@@ -28,6 +28,7 @@ import {
   type StoredObject,
   type UnfinishedUpload,
 } from '../object/object-client.ts';
+import { BucketErrors } from '../object/bucket-errors.ts';
 import { PartBuffer } from '../object/part-buffer.ts';
 
 /** S3 limits: parts of at least 5 MB, at most 10,000 parts. Results up to 80 GB; two parts in memory per submission. */
@@ -38,6 +39,9 @@ const CONNECTION_TIMEOUT_MS = 5_000;
 const SOCKET_TIMEOUT_MS = 30_000;
 const DEFAULT_REGION = 'us-east-1';
 const ABORT_TIMEOUT_MS = 30_000;
+const ABSENT: ReadonlySet<string> = new Set(['NoSuchKey', 'NotFound', 'NoSuchUpload']);
+const errors = new BucketErrors('S3', (error) => ABSENT.has(asError(error).name));
+
 /** Limits the wait for credentials that the SDK requests from the cloud. */
 const SIGN_TIMEOUT_MS = 10_000;
 
@@ -99,23 +103,22 @@ export class S3ObjectClient implements ObjectClient {
   }
 
   async put(key: string, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
-    await mapStoreErrors(
+    await errors.mapped(
       this.#s3.send(new PutObjectCommand({ ...this.#object(key), Body: bytes }), { abortSignal: signal }),
     );
   }
 
   async get(key: string, signal: AbortSignal): Promise<Uint8Array | undefined> {
-    return mapStoreErrors(
-      undefinedIfAbsent(async () => {
-        const { Body } = await this.#s3.send(new GetObjectCommand(this.#object(key)), { abortSignal: signal });
-        return Body && readWhole(withErrorListener(Body as Readable));
-      }),
-    );
+    const read = async (): Promise<Uint8Array | undefined> => {
+      const { Body } = await this.#s3.send(new GetObjectCommand(this.#object(key)), { abortSignal: signal });
+      return Body && readWhole(withErrorListener(Body as Readable));
+    };
+    return errors.mappedIfPresent(read());
   }
 
   async size(key: string, signal: AbortSignal): Promise<number | undefined> {
     const command = new HeadObjectCommand(this.#object(key));
-    const response = await mapStoreErrors(undefinedIfAbsent(() => this.#s3.send(command, { abortSignal: signal })));
+    const response = await errors.mappedIfPresent(this.#s3.send(command, { abortSignal: signal }));
     return response === undefined ? undefined : (response.ContentLength ?? 0);
   }
 
@@ -126,7 +129,7 @@ export class S3ObjectClient implements ObjectClient {
     signal: AbortSignal,
   ): Promise<AsyncIterable<Uint8Array> | undefined> {
     const command = new GetObjectCommand({ ...this.#object(key), Range: `bytes=${from}-${to - 1}` });
-    const response = await mapStoreErrors(undefinedIfAbsent(() => this.#s3.send(command, { abortSignal: signal })));
+    const response = await errors.mappedIfPresent(this.#s3.send(command, { abortSignal: signal }));
     return response?.Body === undefined ? undefined : readAll(withErrorListener(response.Body as Readable));
   }
 
@@ -139,7 +142,7 @@ export class S3ObjectClient implements ObjectClient {
         Delimiter: '/',
         ...(token === undefined ? {} : { ContinuationToken: token }),
       });
-      const page = await mapStoreErrors(this.#s3.send(command, { abortSignal: signal }));
+      const page = await errors.mapped(this.#s3.send(command, { abortSignal: signal }));
       for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {
         yield { key: Key.slice(this.#prefix.length), bytes: Size, modifiedMs: LastModified?.getTime() };
       }
@@ -148,7 +151,7 @@ export class S3ObjectClient implements ObjectClient {
   }
 
   async delete(key: string, signal: AbortSignal): Promise<void> {
-    await mapStoreErrors(this.#s3.send(new DeleteObjectCommand(this.#object(key)), { abortSignal: signal }));
+    await errors.mapped(this.#s3.send(new DeleteObjectCommand(this.#object(key)), { abortSignal: signal }));
   }
 
   async *uploads(start: string, signal: AbortSignal): AsyncIterable<UnfinishedUpload> {
@@ -156,7 +159,7 @@ export class S3ObjectClient implements ObjectClient {
     let marker: { KeyMarker: string; UploadIdMarker?: string } | undefined;
     let lastPlace: string | undefined;
     do {
-      const page = await mapStoreErrors(
+      const page = await errors.mapped(
         this.#s3.send(new ListMultipartUploadsCommand({ ...all, ...marker }), { abortSignal: signal }),
       );
       for (const { Key = '', UploadId = '', Initiated } of page.Uploads ?? []) {
@@ -175,7 +178,7 @@ export class S3ObjectClient implements ObjectClient {
 
   async abortUpload({ key, uploadId }: UnfinishedUpload, signal: AbortSignal): Promise<void> {
     const command = new AbortMultipartUploadCommand({ ...this.#object(key), UploadId: uploadId });
-    await mapStoreErrors(undefinedIfAbsent(() => this.#s3.send(command, { abortSignal: signal })));
+    await errors.mappedIfPresent(this.#s3.send(command, { abortSignal: signal }));
   }
 
   async link(key: string, { from, seconds }: LinkValidity, signal: AbortSignal): Promise<SignedLink> {
@@ -239,7 +242,7 @@ class S3Upload implements ObjectUpload {
     const last = this.#buffer.take();
     const options = { abortSignal: this.#signal };
     if (this.#uploadId === undefined) {
-      await mapStoreErrors(this.#s3.send(new PutObjectCommand({ ...this.#object, Body: last }), options));
+      await errors.mapped(this.#s3.send(new PutObjectCommand({ ...this.#object, Body: last }), options));
       return;
     }
     if (last.length > 0) await this.#send(last);
@@ -248,7 +251,7 @@ class S3Upload implements ObjectUpload {
       UploadId: this.#uploadId,
       MultipartUpload: { Parts: this.#parts },
     });
-    await mapStoreErrors(this.#s3.send(command, options));
+    await errors.mapped(this.#s3.send(command, options));
   }
 
   async abort(): Promise<void> {
@@ -257,14 +260,14 @@ class S3Upload implements ObjectUpload {
     const command = new AbortMultipartUploadCommand({ ...this.#object, UploadId: this.#uploadId });
     const options = { abortSignal: AbortSignal.timeout(ABORT_TIMEOUT_MS) };
     // Absent if it was completed after all, or if another process of this gateway has aborted it after a restart.
-    await mapStoreErrors(undefinedIfAbsent(() => this.#s3.send(command, options)));
+    await errors.mappedIfPresent(this.#s3.send(command, options));
   }
 
   async #send(part: Uint8Array): Promise<void> {
     const options = { abortSignal: this.#signal };
     if (this.#uploadId === undefined) {
       // The caller's signal is not passed: an upload whose id never arrived could not be aborted.
-      const created = await mapStoreErrors(
+      const created = await errors.mapped(
         this.#s3.send(new CreateMultipartUploadCommand(this.#object), {
           abortSignal: AbortSignal.timeout(ABORT_TIMEOUT_MS),
         }),
@@ -273,7 +276,7 @@ class S3Upload implements ObjectUpload {
     }
     const PartNumber = this.#parts.length + 1;
     const command = new UploadPartCommand({ ...this.#object, UploadId: this.#uploadId, PartNumber, Body: part });
-    const { ETag } = await mapStoreErrors(this.#s3.send(command, options));
+    const { ETag } = await errors.mapped(this.#s3.send(command, options));
     this.#parts.push({ PartNumber, ETag });
   }
 }
@@ -283,7 +286,7 @@ function next(token: string | undefined, following: string | undefined): string 
   try {
     return nextPage(token, following);
   } catch (error) {
-    throw unavailable(error);
+    throw errors.unavailable(error);
   }
 }
 
@@ -291,31 +294,6 @@ async function* readAll(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Arr
   try {
     yield* body;
   } catch (error) {
-    throw unavailable(error);
+    throw errors.unavailable(error);
   }
-}
-
-/** `undefined` for absent objects. */
-async function undefinedIfAbsent<T>(ask: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (['NoSuchKey', 'NotFound', 'NoSuchUpload'].includes(asError(error).name)) return undefined;
-    throw error;
-  }
-}
-
-async function mapStoreErrors<T>(call: Promise<T>): Promise<T> {
-  try {
-    return await call;
-  } catch (error) {
-    throw unavailable(error);
-  }
-}
-
-/** The SDK's message may contain bucket names and access key ids: it is logged as the cause and not sent to the caller. */
-function unavailable(error: unknown): QueryError {
-  return new QueryError('store-unavailable', 'S3 result store failed or timed out; see the log of the gateway', {
-    cause: error,
-  });
 }
