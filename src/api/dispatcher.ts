@@ -40,7 +40,7 @@ export function createDispatcher({
     let requestClass: RequestClass;
     try {
       if (waitedMs > maxWaitMs) throw overloaded();
-      requestClass = classify(request.method ?? '', request.url ?? '');
+      requestClass = classify(request.url ?? '');
       checkHeaders(request);
     } catch (error) {
       return new Exchange(request, response, NO_ROUTE, exchange).fail(error);

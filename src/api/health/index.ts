@@ -41,6 +41,7 @@ export async function clusterHealthRoutes(app: FastifyInstance, options: Cluster
   app.get<{ Querystring: HealthQuery }>(
     '/clusterHealth',
     {
+      config: { kind: 'own' },
       schema: {
         ...route('getClusterHealth', 'The latest report of the health checks.'),
         'x-docs': {
@@ -75,6 +76,7 @@ export async function clusterHealthRoutes(app: FastifyInstance, options: Cluster
   app.put<{ Querystring: Static<typeof StateQuery> }>(
     '/clusterHealth',
     {
+      config: { kind: 'own' },
       schema: {
         ...route('setClusterHealthState', 'Enables or disables the periodic runs of the health checks.'),
         'x-docs': {
@@ -99,6 +101,7 @@ export async function clusterHealthRoutes(app: FastifyInstance, options: Cluster
   app.get(
     '/clusterHealth/list',
     {
+      config: { kind: 'own' },
       schema: {
         ...route('listHealthChecks', 'All health checks, in order.'),
         'x-docs': {
@@ -135,6 +138,7 @@ export async function clusterHealthRoutes(app: FastifyInstance, options: Cluster
   app.get(
     '/clusterHealth/history',
     {
+      config: { kind: 'own' },
       schema: {
         ...route('getClusterHealthHistory', 'The last changes of the state of a check, newest first.'),
         'x-docs': {

@@ -38,6 +38,7 @@ export function muteRoutes(app: FastifyInstance, { store, clock }: TaskPorts): v
   app.get(
     '/clusterHealth/mutes',
     {
+      config: { kind: 'own' },
       schema: {
         ...route('listHealthMutes', 'The mutes of the health report, those that end first at the top.'),
         'x-docs': { ok: 'All mutes, including expired ones.', response: [MUTE] },
@@ -56,6 +57,7 @@ export function muteRoutes(app: FastifyInstance, { store, clock }: TaskPorts): v
   app.post<{ Body: MuteRequest }>(
     '/clusterHealth/mutes',
     {
+      config: { kind: 'own' },
       schema: {
         ...route('createHealthMute', 'Mutes findings of the health checks until a time.'),
         'x-docs': {
@@ -91,6 +93,7 @@ export function muteRoutes(app: FastifyInstance, { store, clock }: TaskPorts): v
   app.delete<{ Params: { muteId: string } }>(
     '/clusterHealth/mutes/:muteId',
     {
+      config: { kind: 'own' },
       schema: {
         ...route('deleteHealthMute', 'Deletes a mute: its findings count again.'),
         'x-docs': { ok: 'The deleted mute.', response: { ...MUTE, findingCount: 0 } },

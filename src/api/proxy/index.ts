@@ -5,7 +5,7 @@ import { clusterResource, tableResource } from '../../access/policy/srn.ts';
 import type { TableName } from '../../pinot/table-name.ts';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
 import { memoryQueue } from '../server/admission/memory.ts';
-import { classOf } from '../server/request/classify.ts';
+import { classOf, type RouteKind } from '../server/request/classify.ts';
 import { requireAllowed } from '../server/context.ts';
 import { writeForwardedAs } from '../server/pending-writes.ts';
 import type { JsonLimits } from '../server/bodies/read-body.ts';
@@ -48,7 +48,17 @@ export async function engineProxy(app: FastifyInstance, options: EngineProxyOpti
   // No body parsing: most bodies are streamed.
   app.addContentTypeParser('*', (_request, _body, done) => done(null));
   const lists = new ListMemory(options.memory ?? memoryQueue());
-  app.all('/*', { schema: { hide: true } }, (request, reply) => forwardCall(request, reply, options, lists));
+  app.all('/*', { config: { kind: callKind }, schema: { hide: true } }, (request, reply) =>
+    forwardCall(request, reply, options, lists),
+  );
+}
+
+/** Queries in other languages are below `/timeseries`, and `POST` below `/query`. */
+function callKind({ method, raw }: FastifyRequest): RouteKind {
+  const { segments } = classOf(raw);
+  const [first, second] = segments;
+  if (first === 'timeseries') return segments.length === 2 && second === 'languages' ? 'controller' : 'other-query';
+  return first === 'query' && method === 'POST' ? 'other-query' : 'controller';
 }
 
 async function forwardCall(
@@ -87,7 +97,7 @@ async function judge(
 ): Promise<JudgedCall> {
   const path = canonicalPath(target, call, databaseOf(request.headers));
   const headers = callHeaders(request.headers, { upload: call.upload, streamed: hasBody(request) });
-  if (classOf(request.raw).kind === 'other-query') await requireQueryOnAnyTable(request, options.engine);
+  if (callKind(request) === 'other-query') await requireQueryOnAnyTable(request, options.engine);
   if (!call.filtered) await requireCall(request, call, options);
   const body = await judgedBody(request, call, {
     ...options.json,

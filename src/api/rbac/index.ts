@@ -19,6 +19,9 @@ export interface RbacManagerOptions {
 export async function rbacManager(app: FastifyInstance, { manager }: RbacManagerOptions): Promise<void> {
   await app.register(
     async (scope) => {
+      scope.addHook('onRoute', (route) => {
+        route.config = { kind: 'own', ...route.config };
+      });
       refuseUnusedIfMatch(scope);
       roleRoutes(scope, manager);
       assignmentRoutes(scope, manager);

@@ -3,7 +3,7 @@ import type { Clock } from '../../../platform/clock.ts';
 import type { Principal } from '../../../access/principal.ts';
 import { FairQueue, type QueueObserver } from '../../../platform/fair-queue.ts';
 import { TokenBuckets } from '../../../platform/rate-limiter.ts';
-import { classOf, type RequestKind, runsQuery } from '../request/classify.ts';
+import { type RequestKind, type RouteKind, routeKindOf, runsQuery } from '../request/classify.ts';
 import type { RequestContext } from '../context.ts';
 import { HttpError } from '../errors.ts';
 import { admit } from './admit.ts';
@@ -135,8 +135,12 @@ export class Limits {
    * @param onClose registers a function that is called once when the call is finished or its client has disconnected
    * @throws {HttpError} 429 if too many calls of the caller wait
    */
-  async beginCall(principal: Principal, kind: RequestKind, onClose: (call: () => void) => void): Promise<void> {
-    const queue = kind === 'controller' ? this.#calls : OWN_CALLS.has(kind) ? this.#ownCalls : undefined;
+  async beginCall(
+    principal: Principal,
+    kind: RouteKind | undefined,
+    onClose: (call: () => void) => void,
+  ): Promise<void> {
+    const queue = kind === 'controller' ? this.#calls : kind === 'own' ? this.#ownCalls : undefined;
     const { concurrentCalls: most } = this.of(principal);
     if (queue === undefined || most === 0) return;
     const left = new AbortController();
@@ -213,7 +217,7 @@ function tooMany(what: string, seconds: number): HttpError {
 export function countRequest(
   limits: Limits,
   request: RequestContext,
-  kind: RequestKind,
+  kind: RequestKind | RouteKind | undefined,
   onClose: (call: () => void) => void,
 ): void {
   if (!runsQuery(kind)) return limits.countRequest(request.principal);
@@ -224,9 +228,6 @@ export function countRequest(
   onClose(admitted.end);
 }
 
-/** They may be long and large. Not those that other gateways take part in: two gateways that wait for each other's slots would never end. */
-const OWN_CALLS: ReadonlySet<RequestKind> = new Set(['rbac', 'health']);
-
 /** Counts every authenticated request of `app`. Register it on the root, after authentication and before the routes. */
 export function registerLimits(app: FastifyInstance, limits: Limits | undefined): void {
   app.decorateRequest('queryTimeoutMs', undefined);
@@ -235,7 +236,7 @@ export function registerLimits(app: FastifyInstance, limits: Limits | undefined)
   app.addHook('preParsing', async (request: FastifyRequest, reply: FastifyReply) => {
     // Public routes have no principal, despite the type.
     if ((request.principal as Principal | null) === null) return;
-    const { kind } = classOf(request.raw);
+    const kind = routeKindOf(request);
     const onClose = (call: () => void): void => {
       // The client may have disconnected while its credential was checked.
       if (reply.raw.destroyed) call();

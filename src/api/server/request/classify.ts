@@ -1,33 +1,36 @@
 import type { IncomingMessage } from 'node:http';
+import type { FastifyRequest } from 'fastify';
 import { readTarget, type Target } from './target.ts';
 
-/** Purpose of a request. The plane, limits, time-outs, authorization, audit and metrics follow from this value. */
+/** What a request is for. The plane follows from it. */
 export type RequestKind =
   /** A query whose result is stored for paging. */
   | 'submit'
   /** A query whose response is streamed to the client. */
   | 'pass'
+  /** A page of a stored result. */
   | 'page'
-  | 'metadata'
-  | 'result-list'
-  | 'result-delete'
-  /** The state of one query, or its cancellation. */
-  | 'query-state'
-  /** The caller's own queries. */
-  | 'query-list'
-  | 'identity'
-  | 'rbac'
-  | 'health'
-  | 'task'
-  | 'info'
-  | 'docs'
-  | 'ui'
-  /** A path below the gateway's own prefixes without a route. */
-  | 'unknown'
+  /** Everything else, which has a route of fastify. */
+  | 'control';
+
+/** The limits of a route of the control plane. */
+export type RouteKind =
+  /**
+   * A call of the gateway itself that may be long and large. No call that other gateways take part in: two gateways that wait for each other's places
+   * would never end.
+   */
+  | 'own'
+  /** A call that is forwarded to the controller. */
+  | 'controller'
   /** A query in a language other than SQL, which the controller runs. */
-  | 'other-query'
-  /** Any other request to the controller. */
-  | 'controller';
+  | 'other-query';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Without it only the number of requests is limited. */
+    kind?: RouteKind | ((request: FastifyRequest) => RouteKind);
+  }
+}
 
 /** A path of the engine that accepts SQL. */
 export interface SqlPath {
@@ -54,39 +57,15 @@ export const SQL_PATHS: Readonly<Record<string, SqlPath>> = {
   validateMultiStageQuery: { path: '/validateMultiStageQuery', runner: 'controller', methods: ['POST'] },
 };
 
-const EXACT: Readonly<Record<string, RequestKind>> = {
-  '': 'ui',
-  'query/gateway': 'identity',
-  'query/mine': 'query-list',
-  'query/resultStore': 'result-list',
-  'query/resultStore/usage': 'result-list',
-  'api/v1/gateway': 'info',
-  'openapi.json': 'docs',
-  clusterHealth: 'health',
-  'clusterHealth/list': 'health',
-  'clusterHealth/history': 'health',
-  'clusterHealth/mutes': 'health',
-  'periodictask/run': 'task',
-  'periodictask/names': 'task',
-  'timeseries/languages': 'controller',
-};
-
-/** By first path segment. */
-const PREFIXES: Readonly<Record<string, RequestKind>> = {
-  docs: 'docs',
-  ui: 'ui',
-  timeseries: 'other-query',
-};
-
 /** Either parameter makes the gateway store the result. */
 const PAGING = ['doPaginate', 'getCursor'] as const;
 
 /** @throws {HttpError} 400 for an ambiguous URL */
-export function classify(method: string, url: string): RequestClass {
+export function classify(url: string): RequestClass {
   const target = readTarget(url);
   const path = target.segments.join('/');
   const sql = Object.hasOwn(SQL_PATHS, path) ? SQL_PATHS[path] : undefined;
-  return { ...target, sql, kind: sql === undefined ? kindOf(method, target, path) : sqlKind(sql, target) };
+  return { ...target, sql, kind: sql === undefined ? kindOf(target) : sqlKind(sql, target) };
 }
 
 function sqlKind({ path }: SqlPath, { parameters }: Target): RequestKind {
@@ -94,38 +73,22 @@ function sqlKind({ path }: SqlPath, { parameters }: Target): RequestKind {
   return path === '/query/sql' && paged ? 'submit' : 'pass';
 }
 
-function kindOf(method: string, { segments }: Target, path: string): RequestKind {
-  if (Object.hasOwn(EXACT, path)) return EXACT[path] as RequestKind;
-  const [first = '', second] = segments;
-  if (first === 'query') return storedResultKind(method, segments);
-  if (first === 'responseStore') return cursorKind(method, segments);
-  if (first === 'clusterHealth' && second === 'mutes' && segments.length === 3) return 'health';
-  if (first === 'api' && second === 'v1') return segments[2] === 'rbac-manager' ? 'rbac' : 'unknown';
-  return Object.hasOwn(PREFIXES, first) ? (PREFIXES[first] as RequestKind) : 'controller';
-}
-
-/** Paths of stored results below `/query`. */
-function storedResultKind(method: string, segments: readonly string[]): RequestKind {
-  const [, second, third] = segments;
-  if (segments.length === 3) {
-    if (second === 'resultStore') return 'result-delete';
-    if (third === 'results') return 'page';
-    if (third === 'metadata') return 'metadata';
-  }
-  if (segments.length === 2 && (method === 'GET' || method === 'DELETE')) return 'query-state';
-  return method === 'POST' ? 'other-query' : 'controller';
-}
-
-/** The paths of Pinot's cursors, at which the gateway serves its own results. */
-function cursorKind(method: string, { length, 2: third }: readonly string[]): RequestKind {
-  if (length === 3) return third === 'results' ? 'page' : 'controller';
-  if (method === 'GET' && length <= 2) return length === 1 ? 'result-list' : 'metadata';
-  return method === 'DELETE' && length === 2 ? 'result-delete' : 'controller';
+/** Pages are at the path of the gateway and at that of Pinot's cursors. */
+function kindOf({ segments }: Target): RequestKind {
+  const [first, second, third] = segments;
+  const isPage = segments.length === 3 && third === 'results';
+  return isPage && ((first === 'query' && second !== 'resultStore') || first === 'responseStore') ? 'page' : 'control';
 }
 
 /** Whether requests of this kind run a query in the engine. */
-export function runsQuery(kind: RequestKind): boolean {
+export function runsQuery(kind: RequestKind | RouteKind | undefined): boolean {
   return kind === 'submit' || kind === 'pass' || kind === 'other-query';
+}
+
+/** The kind of a request of the control plane, from its route. */
+export function routeKindOf(request: FastifyRequest): RouteKind | undefined {
+  const { kind } = request.routeOptions.config;
+  return typeof kind === 'function' ? kind(request) : kind;
 }
 
 const classes = new WeakMap<IncomingMessage, RequestClass>();
@@ -138,6 +101,6 @@ export function keepClass(request: IncomingMessage, requestClass: RequestClass):
 /** The class of a request, which is classified once. @throws {HttpError} 400 */
 export function classOf(request: IncomingMessage): RequestClass {
   let known = classes.get(request);
-  if (known === undefined) classes.set(request, (known = classify(request.method ?? '', request.url ?? '')));
+  if (known === undefined) classes.set(request, (known = classify(request.url ?? '')));
   return known;
 }

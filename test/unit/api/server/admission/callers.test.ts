@@ -62,7 +62,7 @@ describe('a query whose client disconnects during authentication', () => {
     const checked = Promise.withResolvers<void>();
     let asked = 0;
     const app = await testApp({
-      register: async (scope) => void scope.all('/*', async () => 'answer'),
+      register: async (scope) => void scope.all('/*', { config: { kind: 'other-query' } }, async () => 'answer'),
       parts: {
         callerLimits: limits({ defaults: { concurrentQueries: 1 } }),
         authenticator: {
@@ -98,7 +98,8 @@ describe('concurrent calls', () => {
       register: async (scope) => {
         const wait = ({ url }: { readonly url: string }) =>
           new Promise((resolve) => void running.push({ url, end: resolve }));
-        for (const path of [RBAC, '/*']) scope.get(path, wait);
+        for (const path of [RBAC, '/clusterHealth']) scope.get(path, { config: { kind: 'own' } }, wait);
+        scope.get('/*', { config: { kind: 'controller' } }, wait);
       },
       parts: { callerLimits: limits({ defaults: { concurrentCalls: 2 } }) },
     });
