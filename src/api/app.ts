@@ -47,7 +47,7 @@ import { Sessions } from './server/authentication/sessions.ts';
 /** Registers the routes of one API. */
 export type RegisterRoutes = (app: FastifyInstance) => Promise<void>;
 
-export interface AppParts {
+export interface AppDependencies {
   readonly logger: Logger;
   readonly version: string;
   readonly authenticator: Authenticator;
@@ -112,7 +112,7 @@ const DEFAULT_SESSION_MS = 7 * 86_400_000;
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
 /** Builds the HTTP server without listening. Close it to free its resources. */
-export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
+export async function buildApp(parts: AppDependencies): Promise<FastifyInstance> {
   const { clock = systemClock } = parts;
   const trust = trustOf(parts.trustProxy ?? false);
   const admission = admissionOf(parts, trust, clock);
@@ -156,7 +156,7 @@ interface ControlPlane {
   dispatch: Listener;
 }
 
-function authenticationOf(app: FastifyInstance, parts: AppParts, clock: Clock): Authentication {
+function authenticationOf(app: FastifyInstance, parts: AppDependencies, clock: Clock): Authentication {
   const sessions = parts.sessions ?? new Sessions({ keys: processSessionKeys(), maxAgeMs: DEFAULT_SESSION_MS, clock });
   app.decorate('sessions', sessions);
   const { authenticator, viewProblem, limits: { maxFailuresPerMinute } = {} } = parts;
@@ -170,7 +170,7 @@ function authenticationOf(app: FastifyInstance, parts: AppParts, clock: Clock): 
 }
 
 function admissionOf(
-  { limits = {}, limitMetrics: metrics }: AppParts,
+  { limits = {}, limitMetrics: metrics }: AppDependencies,
   trust: Trust | undefined,
   clock: Clock,
 ): Admission {
@@ -195,7 +195,7 @@ function registerCallers(app: FastifyInstance, admission: Admission): void {
 }
 
 function createServers(
-  parts: AppParts,
+  parts: AppDependencies,
   admission: Admission,
   clock: Clock,
 ): { app: FastifyInstance; controlPlane: ControlPlane } {
@@ -228,7 +228,7 @@ function createServers(
   return { app, controlPlane };
 }
 
-function createNodeServer(https: AppParts['https'], { serverOptions }: Admission, listener: Listener): Server {
+function createNodeServer(https: AppDependencies['https'], { serverOptions }: Admission, listener: Listener): Server {
   const options = {
     ...serverOptions,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -283,7 +283,10 @@ function registerAccessLog(
 }
 
 /** Adds what the handlers of both planes use. */
-function decorate(app: FastifyInstance, { authorizer, logger, audit, work }: AppParts): RequestContext['server'] {
+function decorate(
+  app: FastifyInstance,
+  { authorizer, logger, audit, work }: AppDependencies,
+): RequestContext['server'] {
   const server = { authorizer, audit: audit ?? auditToLog(app, logger), work: work ?? new RequestWork() };
   app.decorate('authorizer', server.authorizer);
   app.decorate('audit', server.audit);

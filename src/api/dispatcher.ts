@@ -6,15 +6,15 @@ import { notFound } from './server/app-errors.ts';
 import { HttpError } from './server/errors.ts';
 import { classify, keepClass, type RequestClass } from './server/request/classify.ts';
 import { type DataPlane, isData } from './queries/data-plane/data-plane.ts';
-import { Exchange, type ExchangeParts } from './queries/data-plane/exchange.ts';
+import { Exchange, type ExchangeDependencies } from './queries/data-plane/exchange.ts';
 import { checkHeaders } from './server/request/request-headers.ts';
 
-export interface DispatcherParts {
+export interface DispatcherDependencies {
   /** Absent where no queries are served, as in tests of other routes. */
   readonly dataPlane: DataPlane | undefined;
   /** Serves everything else: fastify. */
   readonly controlPlane: Listener;
-  readonly exchange: ExchangeParts;
+  readonly exchange: ExchangeDependencies;
   readonly admission: Admission;
   /** Milliseconds of waiting for its turn after which a request gets 503. */
   readonly maxWaitMs: number;
@@ -33,7 +33,7 @@ export function createDispatcher({
   exchange,
   admission,
   maxWaitMs,
-}: DispatcherParts): Listener {
+}: DispatcherDependencies): Listener {
   const serve: Serve = (request: IncomingMessage, response: ServerResponse, waitedMs) => {
     // A write to a response after its end is an `error` event.
     withErrorListener(response).setMaxListeners(MAX_LISTENERS);

@@ -7,7 +7,7 @@ import { Counter, Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RegisterRoutes } from '../../src/api/app.ts';
 import { trustOf } from '../../src/api/server/request/client-address.ts';
-import { Exchange, type ExchangeParts } from '../../src/api/queries/data-plane/exchange.ts';
+import { Exchange, type ExchangeDependencies } from '../../src/api/queries/data-plane/exchange.ts';
 import { run } from '../../src/commands/run.ts';
 import { createLogger } from '../../src/platform/logging.ts';
 import { Closers } from '../../src/platform/lifecycle.ts';
@@ -70,7 +70,7 @@ describe.each(Object.entries(HOSTILE_ERRORS))('%s', (_name, make) => {
         const exchange = new Exchange(request, response, 'none', {
           ...parts,
           clock: systemClock,
-        } as unknown as ExchangeParts);
+        } as unknown as ExchangeDependencies);
         exchange.fail(make());
       }),
     );

@@ -11,7 +11,7 @@ import type { DataPlaneDependencies } from '../../src/api/queries/data-plane/dep
 import { PaginatedQueries } from '../../src/results/submit/paginated-queries.ts';
 import { DEFAULT_PAGINATION_SETTINGS } from '../../src/results/settings.ts';
 import { MemoryStore } from '../../src/results/stores/memory/memory-store.ts';
-import { buildApp, type AppParts, type RegisterRoutes } from '../../src/api/app.ts';
+import { buildApp, type AppDependencies, type RegisterRoutes } from '../../src/api/app.ts';
 import { createLogger } from '../../src/platform/logging.ts';
 
 const ALLOWED: Decision = { allowed: true, reason: 'allowed', matchedStatements: [] };
@@ -81,7 +81,7 @@ export interface TestAppOptions {
   readonly principal?: Principal;
   readonly register: RegisterRoutes | readonly RegisterRoutes[];
   /** Anything else of the app, such as `clock`, `limits`, `audit` or a logger. */
-  readonly parts?: Partial<AppParts>;
+  readonly parts?: Partial<AppDependencies>;
 }
 
 /**

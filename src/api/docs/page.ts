@@ -1,5 +1,5 @@
 /** The parts of an OpenAPI document that the page shows. */
-interface Operation {
+interface ShownOperation {
   readonly operationId?: string;
   readonly summary?: string;
   readonly description?: string;
@@ -33,7 +33,7 @@ interface Schema {
 
 interface Document {
   readonly info: { readonly title: string; readonly version: string; readonly description?: string };
-  readonly paths?: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly paths?: Readonly<Record<string, Readonly<Record<string, ShownOperation>>>>;
   readonly tags?: readonly { readonly name: string; readonly description?: string }[];
   readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
 }
@@ -84,7 +84,7 @@ ${sections.join('\n')}
 `;
 }
 
-function renderOperation(path: string, method: string, operation: Operation): string {
+function renderOperation(path: string, method: string, operation: ShownOperation): string {
   const parameters = (operation.parameters ?? []).map(
     (parameter) =>
       `<tr><td>${code(parameter.name)}</td><td>${escapeHtml(parameter.in)}${parameter.required ? ', required' : ''}</td>` +

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { deliver } from '../../pinot/delivery.ts';
 import { responseHeaders } from '../../pinot/headers.ts';
-import { type AnswerBounds, AnswerWriter, type AnswerTarget } from './answer-writer.ts';
+import { type ResponseBounds, ResponseWriter, type ResponseTarget } from './response-writer.ts';
 import type { EngineEndpoint, EngineRequest, EngineResponse } from '../../pinot/types.ts';
 
 export interface ForwardOptions {
@@ -25,7 +25,7 @@ export async function forwardToEngine(
   endpoint: EngineEndpoint,
   options: ForwardOptions,
 ): Promise<FastifyReply> {
-  await passAnswer(targetOf(request, reply), endpoint, engineRequest(request, options), { maxRows: request.maxRows });
+  await passResponse(targetOf(request, reply), endpoint, engineRequest(request, options), { maxRows: request.maxRows });
   return reply;
 }
 
@@ -33,19 +33,19 @@ export async function forwardToEngine(
  * Sends a request to the engine and streams the response to the client. Resolves when the response head is written.
  * @throws {EngineError} where no response arrived; {HttpError} where it must not be sent. Nothing was sent to the client then
  */
-export async function passAnswer(
-  target: AnswerTarget,
+export async function passResponse(
+  target: ResponseTarget,
   endpoint: EngineEndpoint,
   request: EngineRequest,
-  bounds: AnswerBounds,
+  bounds: ResponseBounds,
 ): Promise<void> {
-  const writer = new AnswerWriter(target, bounds);
+  const writer = new ResponseWriter(target, bounds);
   target.raw.once('close', () => writer.onClosed());
   await deliver(endpoint, request, writer);
   await writer.started;
 }
 
-function targetOf({ method, log }: FastifyRequest, reply: FastifyReply): AnswerTarget {
+function targetOf({ method, log }: FastifyRequest, reply: FastifyReply): ResponseTarget {
   return {
     raw: reply.raw,
     method,
@@ -86,6 +86,6 @@ function ownBody(request: FastifyRequest): EngineRequest['body'] {
 }
 
 /** Streams a response of the engine. Fastify destroys either stream when the other one fails. */
-export function sendAnswer(reply: FastifyReply, answer: EngineResponse): FastifyReply {
-  return reply.code(answer.status).headers(responseHeaders(answer.headers)).send(answer.body);
+export function sendResponse(reply: FastifyReply, response: EngineResponse): FastifyReply {
+  return reply.code(response.status).headers(responseHeaders(response.headers)).send(response.body);
 }

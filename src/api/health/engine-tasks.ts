@@ -5,9 +5,9 @@ const TIMEOUT_MS = 10_000;
 
 /** Names of the controller's periodic tasks; undefined where the controller does not return a list. @throws {EngineError} */
 export async function engineTaskNames(engine: Engine, signal: AbortSignal): Promise<readonly string[] | undefined> {
-  const answer = await requestController(engine, '/periodictask/names', signal);
-  if (answer.status !== 200) return undefined;
-  const names: unknown = JSON.parse(answer.body);
+  const response = await requestController(engine, '/periodictask/names', signal);
+  if (response.status !== 200) return undefined;
+  const names: unknown = JSON.parse(response.body);
   return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : undefined;
 }
 
@@ -28,12 +28,12 @@ async function requestController(
   path: string,
   signal: AbortSignal,
 ): Promise<{ status: number; body: string }> {
-  const answer = await engine.controller.request({
+  const response = await engine.controller.request({
     method: 'GET',
     path,
     headersTimeoutMs: TIMEOUT_MS,
     bodyTimeoutMs: TIMEOUT_MS,
     signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
   });
-  return { status: answer.status, body: await text(answer.body) };
+  return { status: response.status, body: await text(response.body) };
 }

@@ -11,7 +11,7 @@ export interface Address {
 }
 
 /** Changes a JSON response of the controller before it is sent to the client. */
-export type Rewrite = (answer: unknown, context: RewriteContext) => unknown;
+export type Rewrite = (response: unknown, context: RewriteContext) => unknown;
 
 export interface RewriteContext {
   /** Whether the caller may see a table name from the response. */
@@ -22,12 +22,12 @@ export interface RewriteContext {
 
 type Json = Readonly<Record<string, unknown>>;
 
-const names: Rewrite = (answer, { visible }) =>
-  Array.isArray(answer) ? answer.filter((name) => typeof name === 'string' && visible(name)) : [];
+const names: Rewrite = (response, { visible }) =>
+  Array.isArray(response) ? response.filter((name) => typeof name === 'string' && visible(name)) : [];
 
 /** `{tables: [name, …]}`, and for a tenant from 1.4 on `tablesWithProperties: [{tableNameWithType, …}, …]`. Other fields could name tables. */
-const tablesField: Rewrite = (answer, context) => {
-  const { tables, tablesWithProperties } = object(answer);
+const tablesField: Rewrite = (response, context) => {
+  const { tables, tablesWithProperties } = object(response);
   if (!Array.isArray(tablesWithProperties)) return { tables: names(tables, context) };
   const isVisible = (entry: unknown): boolean => {
     const { tableName, tableNameWithType = tableName } = object(entry);
@@ -39,39 +39,39 @@ const tablesField: Rewrite = (answer, context) => {
 };
 
 /** `{<table>: brokers, …}` */
-const byTable: Rewrite = (answer, context) =>
+const byTable: Rewrite = (response, context) =>
   Object.fromEntries(
-    Object.entries(object(answer))
+    Object.entries(object(response))
       .filter(([table]) => context.visible(table))
       .map(([table, list]) => [table, brokers(list, context)]),
   );
 
 /** `{<tenant>: brokers, …}` */
-const byTenant: Rewrite = (answer, context) =>
-  Object.fromEntries(Object.entries(object(answer)).map(([tenant, list]) => [tenant, brokers(list, context)]));
+const byTenant: Rewrite = (response, context) =>
+  Object.fromEntries(Object.entries(object(response)).map(([tenant, list]) => [tenant, brokers(list, context)]));
 
 /** `{tenants: …, tables: …}` */
-const tenantsAndTables: Rewrite = (answer, context) => ({
-  tenants: byTenant(object(answer)['tenants'], context),
-  tables: byTable(object(answer)['tables'], context),
+const tenantsAndTables: Rewrite = (response, context) => ({
+  tenants: byTenant(object(response)['tenants'], context),
+  tables: byTable(object(response)['tables'], context),
 });
 
 /** Brokers as names (`Broker_<host>_<port>`) or as `{host, port, instanceName}`, replaced by the gateway. */
-const brokers: Rewrite = (answer, { broker }) => {
-  if (broker === undefined || !Array.isArray(answer) || answer.length === 0) return answer;
+const brokers: Rewrite = (response, { broker }) => {
+  if (broker === undefined || !Array.isArray(response) || response.length === 0) return response;
   const instanceName = `Broker_${broker.host}_${broker.port}`;
-  const [first] = answer as unknown[];
+  const [first] = response as unknown[];
   // The gateway has no gRPC port.
   return typeof first === 'string' ? [instanceName] : [{ ...broker, instanceName, grpcPort: -1 }];
 };
 
 /** `{schemasInfo: [{schemaName, …}, …], uncachedSchemas: [name, …]}` */
-const schemasInfo: Rewrite = (answer, context) => {
+const schemasInfo: Rewrite = (response, context) => {
   const { visible } = context;
-  const { schemasInfo, uncachedSchemas } = object(answer);
+  const { schemasInfo, uncachedSchemas } = object(response);
   const list = Array.isArray(schemasInfo) ? (schemasInfo as unknown[]) : [];
   return {
-    ...object(answer),
+    ...object(response),
     schemasInfo: list.filter((info) => {
       const { schemaName } = object(info);
       return typeof schemaName === 'string' && visible(schemaName);
@@ -81,10 +81,10 @@ const schemasInfo: Rewrite = (answer, context) => {
 };
 
 /** `{leadControllerEntryMap: {<resource>: {leadControllerId, tableNames}}}` */
-const leaders: Rewrite = (answer, context) => ({
-  ...object(answer),
+const leaders: Rewrite = (response, context) => ({
+  ...object(response),
   leadControllerEntryMap: Object.fromEntries(
-    Object.entries(object(object(answer)['leadControllerEntryMap'])).map(([resource, entry]) => [
+    Object.entries(object(object(response)['leadControllerEntryMap'])).map(([resource, entry]) => [
       resource,
       { ...object(entry), tableNames: names(object(entry)['tableNames'], context) },
     ]),

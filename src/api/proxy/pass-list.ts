@@ -67,7 +67,7 @@ export async function passList(
 ): Promise<FastifyReply> {
   const signal = clientSignal(reply);
   const resize = await memory.reserve(request.principal.srn, rewrite, reply, signal);
-  const answer = await options.engine.controller.request({
+  const response = await options.engine.controller.request({
     method: 'GET',
     path: judged.path,
     caller: request.principal.srn,
@@ -76,16 +76,16 @@ export async function passList(
     signal,
     trail: request.trail,
   });
-  if (answer.status === 401) {
-    answer.body.destroy();
+  if (response.status === 401) {
+    response.body.destroy();
     throw credentialRefused();
   }
-  const bytes = await readBody(answer.body, MAX_LIST_BYTES, `\`GET ${judged.path}\` of the engine`);
+  const bytes = await readBody(response.body, MAX_LIST_BYTES, `\`GET ${judged.path}\` of the engine`);
   resize(bytes.length);
-  const headers = responseHeaders(answer.headers);
+  const headers = responseHeaders(response.headers);
   delete headers['content-length'];
-  reply.code(answer.status).headers(headers);
-  if (answer.status !== 200) return reply.send(bytes);
+  reply.code(response.status).headers(headers);
+  if (response.status !== 200) return reply.send(bytes);
   let list: unknown;
   try {
     list = JSON.parse(bytes.toString());

@@ -8,7 +8,7 @@ import type { RequestContext } from '../server/context.ts';
 import { HttpError } from '../server/errors.ts';
 import { isOwnerOr } from './access.ts';
 
-export interface ResultParts {
+export interface ResultDependencies {
   readonly queries: PaginatedQueries;
   readonly runs?: QueryRuns | undefined;
 }
@@ -22,7 +22,7 @@ const RETRY_AFTER_SECONDS = '1';
 export async function openResult(
   requestId: string,
   request: RequestContext,
-  { queries, runs }: ResultParts,
+  { queries, runs }: ResultDependencies,
   signal: AbortSignal,
 ): Promise<ResultReader> {
   try {
@@ -56,7 +56,7 @@ export async function openResult(
 export async function deletableResult(
   requestId: string,
   request: RequestContext,
-  { queries, runs }: ResultParts,
+  { queries, runs }: ResultDependencies,
   signal: AbortSignal,
 ): Promise<DeletableResult> {
   try {

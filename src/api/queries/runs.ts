@@ -10,7 +10,7 @@ import { systemClock } from '../../platform/clock.ts';
 import { admit } from '../server/admission/admit.ts';
 import { ErrorBody, HttpError } from '../server/errors.ts';
 import { classOf } from '../server/request/classify.ts';
-import { sendAnswer } from '../engine/forward.ts';
+import { sendResponse } from '../engine/forward.ts';
 import { clientSignal } from '../server/client-signal.ts';
 import { requireDelete, requireStatus } from './access.ts';
 import { queriesOfPeers } from './peer-queries.ts';
@@ -69,7 +69,7 @@ function oneQuery(app: FastifyInstance, options: QueryRunRoutes): void {
       const { requestId } = request.params;
       const signal = clientSignal(reply);
       const holder = await holderOf(request, requestId, peers);
-      if (holder !== undefined) return sendAnswer(reply, await holder.forward(request, classOf(request.raw), signal));
+      if (holder !== undefined) return sendResponse(reply, await holder.forward(request, classOf(request.raw), signal));
       const status = known(await runs.find(requestId, signal), requestId);
       requireStatus(request, status.owner);
       const shown = queryStatus(status, options, clock.now());
@@ -100,7 +100,7 @@ function oneQuery(app: FastifyInstance, options: QueryRunRoutes): void {
       const { requestId } = request.params;
       const signal = clientSignal(reply);
       const holder = await holderOf(request, requestId, peers);
-      if (holder !== undefined) return sendAnswer(reply, await holder.forward(request, classOf(request.raw), signal));
+      if (holder !== undefined) return sendResponse(reply, await holder.forward(request, classOf(request.raw), signal));
       requireDelete(request, known(await runs.find(requestId, signal), requestId).owner);
       const status = known(await runs.cancel(requestId, signal), requestId);
       return reply.status(status.cancelRequested === true ? 202 : 200).send(queryStatus(status, options, clock.now()));

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ResultRecord } from '../../results/result-store.ts';
-import { sendAnswer } from '../engine/forward.ts';
+import { sendResponse } from '../engine/forward.ts';
 import { clientSignal } from '../server/client-signal.ts';
 import { classOf } from '../server/request/classify.ts';
 import { requireDelete, requireRead } from './access.ts';
@@ -21,7 +21,7 @@ export async function readResult(
   const { requestId } = request.params;
   const signal = clientSignal(reply);
   const holder = await holderOf(request, requestId, peers);
-  if (holder !== undefined) return sendAnswer(reply, await holder.forward(request, classOf(request.raw), signal));
+  if (holder !== undefined) return sendResponse(reply, await holder.forward(request, classOf(request.raw), signal));
   const reader = await openResult(requestId, request, { queries, runs: runs?.runs }, signal);
   try {
     requireRead(request, reader.record);
@@ -40,7 +40,7 @@ export async function deleteResult(
   const { requestId } = request.params;
   const signal = clientSignal(reply);
   const holder = await holderOf(request, requestId, peers);
-  if (holder !== undefined) return sendAnswer(reply, await holder.forward(request, classOf(request.raw), signal));
+  if (holder !== undefined) return sendResponse(reply, await holder.forward(request, classOf(request.raw), signal));
   const record = await deletableResult(requestId, request, { queries, runs: runs?.runs }, signal);
   requireDelete(request, record.owner);
   await queries.delete(record, signal);

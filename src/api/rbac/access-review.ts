@@ -16,7 +16,7 @@ import { StringEnum } from '../../resources/schema.ts';
 import { HttpError } from '../server/errors.ts';
 import { ListQuery } from './schemas/shared.ts';
 import { findPage, jsonArray, sendJson } from './lists.ts';
-import { answers } from './support.ts';
+import { responsesOf } from './support.ts';
 
 const DEFAULT_DAYS = 90;
 const MAX_DAYS = 3650;
@@ -91,7 +91,7 @@ export function accessReviewRoutes(app: FastifyInstance, manager: RbacManager): 
           'Lists roles, statements, assignments and service tokens without recent use, of those that the caller may read.',
         querystring: ReviewQuery,
         response: {
-          ...answers(
+          ...responsesOf(
             {
               ...AccessReview,
               headers: {

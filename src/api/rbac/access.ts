@@ -20,7 +20,7 @@ import {
 } from './schemas/access.ts';
 import { inTurn } from './lists.ts';
 import { readQuestions } from './questions.ts';
-import { answers } from './support.ts';
+import { responsesOf } from './support.ts';
 
 interface AskedRequest {
   readonly resourceSrn2String: string;
@@ -51,7 +51,7 @@ export function accessRoutes(app: FastifyInstance, manager: RbacManager): void {
             policies: [{ name: SUMMARY.name, srn: SUMMARY.srn }],
           },
         },
-        response: answers(WhoAmI),
+        response: responsesOf(WhoAmI),
       },
     },
     async (request) => {
@@ -101,7 +101,7 @@ export function accessRoutes(app: FastifyInstance, manager: RbacManager): void {
           },
         },
         body: SimulateAccessRequest,
-        response: answers(SimulateAccessResponse, 400),
+        response: responsesOf(SimulateAccessResponse, 400),
       },
     },
     async (request, reply): Promise<SimulateAccessResponse> => {

@@ -23,7 +23,7 @@ import { RoleParams } from './schemas/roles.ts';
 import { ListQuery } from './schemas/shared.ts';
 import { findPage, inTurn, jsonArray, sendJson, sendList } from './lists.ts';
 import { write } from '../server/audited-write.ts';
-import { answers, listOf, nameFromPath } from './support.ts';
+import { responsesOf, listOf, nameFromPath } from './support.ts';
 
 interface ByRole {
   Params: { roleSrn: string };
@@ -52,7 +52,7 @@ export function assignmentRoutes(app: FastifyInstance, manager: RbacManager): vo
     return sendJson(request, reply, jsonArray(items, { view, schema: Assignment }));
   };
   type Assign = ByRole & { Body: Static<typeof AssignmentRequest> };
-  const schema = { params: RoleParams, response: answers(Assignment, 400, 404, 409, 412) };
+  const schema = { params: RoleParams, response: responsesOf(Assignment, 400, 404, 409, 412) };
 
   app.post<ByRole & { Body: Static<typeof CreateAssignmentRequest> }>(
     '/roles/:roleSrn/create-assignment',
@@ -126,7 +126,7 @@ export function assignmentRoutes(app: FastifyInstance, manager: RbacManager): vo
         'x-docs': { ok: 'The subjects of the role.', response: [ASSIGNMENT], versions: 'tag' },
         params: RoleParams,
         querystring: ListQuery,
-        response: answers(listOf(Assignment), 400, 404),
+        response: responsesOf(listOf(Assignment), 400, 404),
       },
     },
     async (request, reply) => {
@@ -154,7 +154,7 @@ export function assignmentRoutes(app: FastifyInstance, manager: RbacManager): vo
         },
         params: RoleParams,
         body: ReplaceAssignmentsRequest,
-        response: answers(listOf(Assignment), 400, 404, 409, 412),
+        response: responsesOf(listOf(Assignment), 400, 404, 409, 412),
       },
     },
     async (request, reply) => {
@@ -179,7 +179,7 @@ export function assignmentRoutes(app: FastifyInstance, manager: RbacManager): vo
         ...describe('listAllAssignments', 'The assignments of all roles that the caller may read, sorted by role.'),
         'x-docs': { ok: 'The subjects of the roles.', response: [{ role: 'analysts', ...ASSIGNMENT }] },
         querystring: ListQuery,
-        response: answers(listOf(AssignmentOfRole), 400),
+        response: responsesOf(listOf(AssignmentOfRole), 400),
       },
     },
     (request, reply) => {

@@ -13,7 +13,7 @@ import { Role } from './schemas/roles.ts';
 import { ListQuery } from './schemas/shared.ts';
 import { sendList } from './lists.ts';
 import { write } from '../server/audited-write.ts';
-import { answers, Empty, listOf, nameFromPath, POLICY_BODY_BYTES, requireSameSrn } from './support.ts';
+import { responsesOf, Empty, listOf, nameFromPath, POLICY_BODY_BYTES, requireSameSrn } from './support.ts';
 
 interface ByPolicy {
   Params: { policySrn: string };
@@ -36,7 +36,7 @@ export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
         ...describe('listPolicies', 'The policies that the caller may read, by name.'),
         'x-docs': { ok: 'The policies.', response: [SUMMARY] },
         querystring: ListQuery,
-        response: answers(listOf(PolicySummary), 400),
+        response: responsesOf(listOf(PolicySummary), 400),
       },
     },
     (request, reply) =>
@@ -62,7 +62,7 @@ export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
           links: POLICY_LINKS,
         },
         body: CreatePolicyRequest,
-        response: answers(Policy, 400, 409),
+        response: responsesOf(Policy, 400, 409),
       },
     },
     async (request, reply) => {
@@ -80,7 +80,7 @@ export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
         ...describe('getPolicy', 'One policy with its document.'),
         'x-docs': { ok: 'The policy with its document.', response: POLICY, versions: 'read' },
         params: PolicyParams,
-        response: answers(Policy, 400, 404),
+        response: responsesOf(Policy, 400, 404),
       },
     },
     async (request, reply) => {
@@ -98,7 +98,7 @@ export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
         'x-docs': { ok: 'The roles with the policy.', response: [ROLE] },
         params: PolicyParams,
         querystring: ListQuery,
-        response: answers(listOf(Role), 400, 404),
+        response: responsesOf(listOf(Role), 400, 404),
       },
     },
     async (request, reply) => {
@@ -132,7 +132,7 @@ export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
         },
         params: PolicyParams,
         body: UpdatePolicyRequest,
-        response: answers(Policy, 400, 404, 409, 412),
+        response: responsesOf(Policy, 400, 404, 409, 412),
       },
     },
     async (request, reply) => {
@@ -154,7 +154,7 @@ export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
         ...describe('deletePolicy', 'Deletes a policy that no role has.'),
         'x-docs': { ok: 'The policy is deleted. The body is empty.', versions: 'remove' },
         params: PolicyParams,
-        response: answers(Empty, 400, 404, 409, 412),
+        response: responsesOf(Empty, 400, 404, 409, 412),
       },
     },
     async (request, reply) => {

@@ -14,7 +14,7 @@ import { AttachPolicyRequest, CreateRoleRequest, Role, RoleParams, UpdateRoleReq
 import { ListQuery } from './schemas/shared.ts';
 import { sendList } from './lists.ts';
 import { write } from '../server/audited-write.ts';
-import { answers, Empty, listOf, nameFrom, nameFromPath, requireSameSrn } from './support.ts';
+import { responsesOf, Empty, listOf, nameFrom, nameFromPath, requireSameSrn } from './support.ts';
 
 interface ByRole {
   Params: { roleSrn: string };
@@ -40,7 +40,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
           links: ROLE_LINKS,
         },
         body: CreateRoleRequest,
-        response: answers(Role, 400, 409),
+        response: responsesOf(Role, 400, 409),
       },
     },
     async (request, reply) => {
@@ -58,7 +58,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
         ...describe('listRoles', 'The roles that the caller may read, by name.'),
         'x-docs': { ok: 'The roles.', response: [ROLE] },
         querystring: ListQuery,
-        response: answers(listOf(Role), 400),
+        response: responsesOf(listOf(Role), 400),
       },
     },
     (request, reply) =>
@@ -77,7 +77,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
         ...describe('getRole', 'One role.'),
         'x-docs': { ok: 'The role.', response: ROLE, versions: 'read' },
         params: RoleParams,
-        response: answers(Role, 400, 404),
+        response: responsesOf(Role, 400, 404),
       },
     },
     async (request, reply) => {
@@ -102,7 +102,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
         },
         params: RoleParams,
         body: UpdateRoleRequest,
-        response: answers(Role, 400, 404, 409, 412),
+        response: responsesOf(Role, 400, 404, 409, 412),
       },
     },
     async (request, reply) => {
@@ -124,7 +124,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
         ...describe('deleteRole', 'Deletes a role without assignments.'),
         'x-docs': { ok: 'The role is deleted. The body is empty.', versions: 'remove' },
         params: RoleParams,
-        response: answers(Empty, 400, 404, 409, 412),
+        response: responsesOf(Empty, 400, 404, 409, 412),
       },
     },
     async (request, reply) => {
@@ -140,7 +140,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
 
 function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
   type Attach = ByRole & { Body: Static<typeof AttachPolicyRequest> };
-  const schema = { params: RoleParams, body: AttachPolicyRequest, response: answers(Role, 400, 404, 409, 412) };
+  const schema = { params: RoleParams, body: AttachPolicyRequest, response: responsesOf(Role, 400, 404, 409, 412) };
   const policyOf = (body: Attach['Body']): string => nameFrom('policy', '`policySrn` in the body', body.policySrn);
 
   app.post<Attach>(
@@ -205,7 +205,7 @@ function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
         'x-docs': { ok: 'The policies of the role.', response: [SUMMARY] },
         params: RoleParams,
         querystring: ListQuery,
-        response: answers(listOf(PolicySummary), 400, 404),
+        response: responsesOf(listOf(PolicySummary), 400, 404),
       },
     },
     async (request, reply) => {

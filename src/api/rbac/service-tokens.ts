@@ -13,7 +13,7 @@ import { CreateServiceTokenRequest, IssuedServiceToken, ServiceToken, TokenParam
 import { ListQuery } from './schemas/shared.ts';
 import { sendList } from './lists.ts';
 import { write } from '../server/audited-write.ts';
-import { answers, Empty, listOf, nameFrom, nameFromPath } from './support.ts';
+import { responsesOf, Empty, listOf, nameFrom, nameFromPath } from './support.ts';
 
 interface ByToken {
   Params: { tokenSrn: string };
@@ -49,7 +49,7 @@ export function serviceTokenRoutes(app: FastifyInstance, manager: RbacManager): 
           },
         },
         body: CreateServiceTokenRequest,
-        response: answers(IssuedServiceToken, 400),
+        response: responsesOf(IssuedServiceToken, 400),
       },
     },
     async (request, reply) => {
@@ -71,7 +71,7 @@ export function serviceTokenRoutes(app: FastifyInstance, manager: RbacManager): 
           response: [{ ...TOKEN, roles: [{ name: ROLE.name, srn: ROLE.srn }], status: 'ACTIVE' }],
         },
         querystring: ListQuery,
-        response: answers(listOf(ServiceToken), 400),
+        response: responsesOf(listOf(ServiceToken), 400),
       },
     },
     (request, reply) =>
@@ -94,7 +94,7 @@ export function serviceTokenRoutes(app: FastifyInstance, manager: RbacManager): 
           versions: 'tag',
         },
         params: TokenParams,
-        response: answers(ServiceToken, 400, 404),
+        response: responsesOf(ServiceToken, 400, 404),
       },
     },
     async (request, reply) => {
@@ -115,7 +115,7 @@ export function serviceTokenRoutes(app: FastifyInstance, manager: RbacManager): 
         ...describe('deleteServiceToken', 'Revokes a service token at once.'),
         'x-docs': { ok: 'The token is revoked. The body is empty.', versions: 'remove' },
         params: TokenParams,
-        response: answers(Empty, 400, 404, 409, 412),
+        response: responsesOf(Empty, 400, 404, 409, 412),
       },
     },
     async (request, reply) => {

@@ -4,7 +4,7 @@ import { parseSrnOf, srnText } from '../../access/policy/srn.ts';
 import { ErrorBody, HttpError } from '../server/errors.ts';
 
 /** The documented responses of a route: 200, 401, 403 and the given errors. */
-export function answers<T extends TSchema>(ok: T, ...errors: (400 | 404 | 409 | 412)[]) {
+export function responsesOf<T extends TSchema>(ok: T, ...errors: (400 | 404 | 409 | 412)[]) {
   const documented = Object.fromEntries(errors.map((status) => [status, ErrorBody]));
   return { 200: ok, 401: ErrorBody, 403: ErrorBody, ...documented };
 }

@@ -11,7 +11,7 @@ import type { Subject } from '../../resources/role-assignment.ts';
 import { requireAllowed } from '../server/context.ts';
 import { inTurn, jsonArray, sendJson } from './lists.ts';
 import { readQuestions } from './questions.ts';
-import { answers } from './support.ts';
+import { responsesOf } from './support.ts';
 
 const MAX_SUBJECTS = 10_000;
 const DEFAULT_SUBJECTS = 1000;
@@ -94,7 +94,7 @@ export function whoCanRoutes(app: FastifyInstance, manager: RbacManager): void {
         tags: ['access'],
         summary: 'Which roles allow an action on a resource, and which subjects have it by them.',
         querystring: WhoCanQuery,
-        response: answers(WhoCanAnswer, 400),
+        response: responsesOf(WhoCanAnswer, 400),
       },
     },
     async (request, reply) => {

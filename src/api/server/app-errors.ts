@@ -85,21 +85,21 @@ function fromFramework(error: Error, request: FastifyRequest): HttpError {
 }
 
 /** An error response, for both planes. */
-export interface ErrorAnswer {
+export interface ErrorResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[]>>;
   readonly body: string;
 }
 
 /** @param url request URL; its path becomes the `path` of the error body */
-export function errorAnswer(error: HttpError, url: string, now: number): ErrorAnswer {
+export function errorResponse(error: HttpError, url: string, now: number): ErrorResponse {
   const { statusCode: status, message } = error;
   const headers = { ...error.headers, 'content-type': 'application/json; charset=utf-8' };
   return { status, headers, body: JSON.stringify(errorBody(status, message, url, now)) };
 }
 
 function send(reply: FastifyReply, error: HttpError, url: string, now: number): FastifyReply {
-  const { status, headers, body } = errorAnswer(error, url, now);
+  const { status, headers, body } = errorResponse(error, url, now);
   return reply
     .code(status)
     .headers(headers)

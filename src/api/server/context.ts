@@ -23,7 +23,7 @@ export interface Audit {
 }
 
 /** Decides when the long work of requests begins: `RequestWork` of `admission/`, which describes the methods. */
-export interface Work {
+export interface WorkTurns {
   bodyTurns(caller: string, bytes: number, isOpen: () => boolean): Turn;
   list<T>(caller: string, work: Parts<T>, signal: AbortSignal): Promise<T>;
   turns(caller: string): Turn;
@@ -44,7 +44,7 @@ export interface RequestContext {
   principal: Principal;
   /** `url` is the route pattern. */
   readonly routeOptions: { readonly url?: string | undefined };
-  readonly server: { readonly authorizer: Authorizer; readonly audit: Audit; readonly work: Work };
+  readonly server: { readonly authorizer: Authorizer; readonly audit: Audit; readonly work: WorkTurns };
   /**
    * Calls back once when the response has closed, complete or not, with its status; undefined if none was sent.
    * @returns false where it has closed already; `call` is not called then
@@ -71,7 +71,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     authorizer: Authorizer;
     audit: Audit;
-    work: Work;
+    work: WorkTurns;
     /** For bodies. */
     memory: FairQueue;
   }

@@ -27,7 +27,7 @@ async function helmetHeaders(https: boolean): Promise<Readonly<Record<string, st
     strictTransportSecurity: https,
   });
   probe.get('/', async (_request, reply) => reply.raw.getHeaders());
-  const answer = await probe.inject('/');
+  const response = await probe.inject('/');
   await probe.close();
-  return answer.json<Record<string, string>>();
+  return response.json<Record<string, string>>();
 }

@@ -40,7 +40,7 @@ import { identityOf, openQueryService } from './queries.ts';
 import { openTracing } from './tracing.ts';
 import { viewProblem } from './view-age.ts';
 
-export interface RestApiParts {
+export interface RestApiDependencies {
   readonly store: ResourceStore;
   readonly storeKind: 'kubernetes' | 'folder';
   readonly engine: Engine & KnownTables;
@@ -57,7 +57,7 @@ export interface RestApiParts {
 }
 
 /** Builds the HTTP server of a gateway with all its interfaces; serve() makes it listen. `boot.closers` closes what it opens. */
-export async function composeRestApi(boot: Boot, parts: RestApiParts): Promise<FastifyInstance> {
+export async function composeRestApi(boot: Boot, parts: RestApiDependencies): Promise<FastifyInstance> {
   const { settings, log, registry } = boot;
   const { store, engine } = parts;
   const deployment = { environment: settings.environment, cluster: settings.cluster };
@@ -170,7 +170,7 @@ function sqlLimitsOf(settings: Settings): SqlLimits {
 
 function gatewayInfoOptions(
   boot: Boot,
-  { store, storeKind, engine }: RestApiParts,
+  { store, storeKind, engine }: RestApiDependencies,
   queries: QueryService,
 ): GatewayInfoOptions {
   const self = identityOf(boot);

@@ -10,7 +10,7 @@ import { queryStatus } from '../query-status.ts';
 import { cancellable, cancelQuery } from './cancel.ts';
 import type { DataPlaneDependencies } from './dependencies.ts';
 import type { Exchange } from './exchange.ts';
-import { exceptionMessages, shownAnswer } from './failure-message.ts';
+import { exceptionMessages, shownResponse } from './failure-message.ts';
 import type { AuthorizedQuery } from './judge-query.ts';
 import { sendJson } from './send.ts';
 import { runSubmission, sqlOf } from './submit.ts';
@@ -148,7 +148,7 @@ async function failure(answer: UnstoredResponse): Promise<RunEnd> {
 async function shown(body: AsyncIterable<Uint8Array>): Promise<string> {
   const text = await beginning(body, MAX_ERROR_BYTES);
   return text.length < MAX_ERROR_BYTES
-    ? shownAnswer(text.toString())
+    ? shownResponse(text.toString())
     : `more than ${MAX_ERROR_BYTES} bytes, which are not kept`;
 }
 

@@ -11,7 +11,7 @@ import type { JsonLimits } from '../../server/bodies/read-body.ts';
 import { acceptQuery } from './accept.ts';
 import type { Admission } from '../../server/admission/admission.ts';
 import { countRequest, type Limits } from '../../server/admission/callers.ts';
-import { Exchange, type ExchangeParts } from './exchange.ts';
+import { Exchange, type ExchangeDependencies } from './exchange.ts';
 import { sendResultPage } from './page.ts';
 import type { DataPlaneDependencies } from './dependencies.ts';
 import { passQuery } from './pass.ts';
@@ -41,11 +41,11 @@ export function isData(kind: RequestKind): boolean {
 export class DataPlane {
   readonly #dependencies: DataPlaneDependencies;
   readonly #checks: Checks;
-  readonly #exchange: ExchangeParts;
+  readonly #exchange: ExchangeDependencies;
   readonly #bodies: BodyLimits;
   readonly #texts: JudgedTexts;
 
-  constructor(dependencies: DataPlaneDependencies, checks: Checks, exchange: ExchangeParts) {
+  constructor(dependencies: DataPlaneDependencies, checks: Checks, exchange: ExchangeDependencies) {
     this.#dependencies = dependencies;
     this.#checks = checks;
     this.#exchange = exchange;

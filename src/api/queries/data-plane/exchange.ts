@@ -2,9 +2,9 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Logger } from 'pino';
 import type { Principal } from '../../../access/principal.ts';
 import type { Clock } from '../../../platform/clock.ts';
-import { type AccessLog, cutAnswer, sentStatus } from '../../server/logs/access-log.ts';
-import type { AnswerTarget } from '../../engine/answer-writer.ts';
-import { errorAnswer, knownError } from '../../server/app-errors.ts';
+import { type AccessLog, cutResponse, sentStatus } from '../../server/logs/access-log.ts';
+import type { ResponseTarget } from '../../engine/response-writer.ts';
+import { errorResponse, knownError } from '../../server/app-errors.ts';
 import { clientAddress, clientProtocol, type Trust } from '../../server/request/client-address.ts';
 import type { RequestContext } from '../../server/context.ts';
 import { requestIdOf } from '../../server/request/request-id.ts';
@@ -14,7 +14,7 @@ import type { Trail } from '../../../platform/trail.ts';
 import type { Tracing } from '../../../platform/tracing.ts';
 
 /** Dependencies that all exchanges share. */
-export interface ExchangeParts {
+export interface ExchangeDependencies {
   readonly server: RequestContext['server'];
   readonly logger: Logger;
   /** Common response headers, with lower-case names. */
@@ -29,7 +29,7 @@ export interface ExchangeParts {
 }
 
 /** A request that is served without fastify, and its response. */
-export class Exchange implements RequestContext, AnswerTarget {
+export class Exchange implements RequestContext, ResponseTarget {
   readonly id: string;
   readonly clientAddress: string;
   readonly request: IncomingMessage;
@@ -40,14 +40,14 @@ export class Exchange implements RequestContext, AnswerTarget {
   principal = null as unknown as Principal;
   queryTimeoutMs: number | undefined;
   maxRows: number | undefined;
-  readonly #parts: ExchangeParts;
+  readonly #parts: ExchangeDependencies;
   readonly #closers: (() => void)[] = [];
   #queryClosers: (() => void)[] | undefined = [];
   #closed = false;
   #abortController: AbortController | undefined;
 
   /** @param route route pattern, for logs and metrics */
-  constructor(request: IncomingMessage, response: ServerResponse, route: string, parts: ExchangeParts) {
+  constructor(request: IncomingMessage, response: ServerResponse, route: string, parts: ExchangeDependencies) {
     this.request = request;
     this.raw = response;
     this.routeOptions = { url: route };
@@ -166,8 +166,8 @@ export class Exchange implements RequestContext, AnswerTarget {
     const known = knownError(error);
     if (raw.destroyed || raw.writableEnded) return;
     if (known.statusCode >= 500) this.log.error({ err: known.cause ?? known }, 'the request failed');
-    if (raw.headersSent) return cutAnswer(raw, known.statusCode);
-    const { status, headers, body } = errorAnswer(known, this.url, this.#parts.clock.now());
+    if (raw.headersSent) return cutResponse(raw, known.statusCode);
+    const { status, headers, body } = errorResponse(known, this.url, this.#parts.clock.now());
     raw.writeHead(status, { ...this.ownHeaders, ...headers, 'content-length': Buffer.byteLength(body) });
     raw.end(body);
   }

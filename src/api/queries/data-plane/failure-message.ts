@@ -6,7 +6,7 @@ const NOT_SHOWN = 'a response that is not shown, because it may have rows';
  * kept longer than the check of rights, and is shown to callers who may not query the tables.
  * @param text the complete response
  */
-export function shownAnswer(text: string): string {
+export function shownResponse(text: string): string {
   // Some versions respond to a failure of their own with 500 and nothing else.
   if (text.trim() === '') return 'an empty body';
   let answer: unknown;

@@ -14,7 +14,7 @@ import { CODING_BYTES, codingFor } from './coding.ts';
 import type { DataPlaneDependencies } from './dependencies.ts';
 import type { Exchange } from './exchange.ts';
 import { exportFormat, sendExport } from './export.ts';
-import { isWhole, sendAnswer, sendJson, sendPage } from './send.ts';
+import { isWhole, sendResponse, sendJson, sendPage } from './send.ts';
 
 const readRequestId = schemaReader(RequestIdParams, 'params');
 const readResultsParameters = parameterReader(ResultsQuerystring);
@@ -45,7 +45,7 @@ export async function sendResultPage(
   const { signal } = exchange;
   const { span } = exchange.trail;
   const holder = await holderOf(exchange, requestId, peers);
-  if (holder !== undefined) return sendAnswer(exchange, await holder.forward(exchange, requestClass, signal));
+  if (holder !== undefined) return sendResponse(exchange, await holder.forward(exchange, requestClass, signal));
   const reader = await openResult(requestId, exchange, dependencies, signal);
   let sent = false;
   try {

@@ -1,6 +1,6 @@
 import { admit } from '../../server/admission/admit.ts';
-import { HIGH_WATER_BYTES } from '../../engine/answer-writer.ts';
-import { passAnswer } from '../../engine/forward.ts';
+import { HIGH_WATER_BYTES } from '../../engine/response-writer.ts';
+import { passResponse } from '../../engine/forward.ts';
 import { MAX_PLAN_BYTES } from '../../engine/plan-tables.ts';
 import { namingEndpoint } from '../../engine/written-names.ts';
 import { authorizedTables } from '../../engine/tables-guard.ts';
@@ -28,7 +28,7 @@ export async function passQuery(
     signal,
   });
   exchange.onClose(() => lease.release());
-  await passAnswer(exchange, namingEndpoint(endpoint, query.commonTables), engineRequest(query, exchange), {
+  await passResponse(exchange, namingEndpoint(endpoint, query.commonTables), engineRequest(query, exchange), {
     tables: authorizedTables(exchange, query),
     maxRows: exchange.maxRows,
   });

@@ -72,7 +72,7 @@ export async function sendStream(exchange: Exchange, length: number, body: Async
 }
 
 /** Streams a response of the engine or of another gateway. */
-export async function sendAnswer(exchange: Exchange, answer: EngineResponse): Promise<void> {
+export async function sendResponse(exchange: Exchange, answer: EngineResponse): Promise<void> {
   exchange.raw.writeHead(answer.status, { ...exchange.ownHeaders, ...responseHeaders(answer.headers) });
   await sendPieces(exchange, answer.body);
 }

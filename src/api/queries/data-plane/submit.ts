@@ -10,12 +10,12 @@ import { authorizedTables, respelledTables, UnexpectedTables, unexpectedTables }
 import { credentialRefused, HttpError } from '../../server/errors.ts';
 import { TooManyRows } from '../../engine/row-limit.ts';
 import { namingEndpoint } from '../../engine/written-names.ts';
-import { checkedAnswer } from './checked-answer.ts';
+import { checkedResponse } from './checked-response.ts';
 import type { DataPlaneDependencies } from './dependencies.ts';
 import type { Exchange } from './exchange.ts';
 import { readAndSend } from './page.ts';
 import { engineRequest, type AuthorizedQuery } from './judge-query.ts';
-import { sendAnswer, sendStream } from './send.ts';
+import { sendResponse, sendStream } from './send.ts';
 
 /** Runs a query, stores its result, and responds with the first page. */
 export async function submitQuery(
@@ -25,7 +25,7 @@ export async function submitQuery(
 ): Promise<void> {
   const { signal, queryTimeoutMs } = exchange;
   const outcome = await runSubmission(exchange, query, dependencies, { signal, queryTimeoutMs });
-  if (outcome.kind === 'refused') return sendAnswer(exchange, outcome.response);
+  if (outcome.kind === 'refused') return sendResponse(exchange, outcome.response);
   if (outcome.kind === 'unstored') {
     try {
       return await sendStream(exchange, outcome.length, outcome.body);
@@ -85,7 +85,7 @@ export async function runSubmission(
       const response = await requestQuery(endpoint, request, run);
       storing.begin();
       // The plan is in the rows, which are not checked otherwise.
-      outcome = await submission.store(query.explains ? await checkedAnswer(exchange, response, query) : response);
+      outcome = await submission.store(query.explains ? await checkedResponse(exchange, response, query) : response);
     }
   } catch (error) {
     storing.fail(error);
@@ -122,7 +122,7 @@ async function refused(exchange: Exchange, query: AuthorizedQuery, response: Eng
     response.body.destroy();
     throw credentialRefused();
   }
-  return { kind: 'refused', response: await checkedAnswer(exchange, response, query) };
+  return { kind: 'refused', response: await checkedResponse(exchange, response, query) };
 }
 
 /** The span of storing the rows of a response, which begins with each response. */

@@ -6,7 +6,7 @@ import type { RequestContext } from '../context.ts';
 import { HttpError } from '../errors.ts';
 import { parseBearerToken } from '../../../access/service-token.ts';
 import { traced } from '../../../platform/tracing.ts';
-import { FailedAttempts, type Attempt } from './failed-attempts.ts';
+import { FailedAttempts, type LoginAttempt } from './failed-attempts.ts';
 import { sessionCookie } from './session-cookie.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -148,7 +148,7 @@ export class Authentication {
 
   /** Counts and logs a failed login. */
   #failure(request: RequestContext, credential: Credential, result: AuthenticationResult): HttpError {
-    const attempt: Attempt = { address: request.clientAddress, accessKey: accessKeyOf(credential) };
+    const attempt: LoginAttempt = { address: request.clientAddress, accessKey: accessKeyOf(credential) };
     const wait = this.#attempts.retryAfterSeconds(attempt);
     if (wait > 0) return tooManyFailures(wait);
     this.#attempts.failed(attempt);

@@ -17,7 +17,7 @@ export interface FailedAttemptsOptions {
 }
 
 /** Whose failure is counted. */
-export interface Attempt {
+export interface LoginAttempt {
   readonly address: string;
   /** Public part of a service token; undefined for other credentials. */
   readonly accessKey?: string | undefined;
@@ -48,7 +48,7 @@ export class FailedAttempts {
   }
 
   /** Seconds until a failed login of this address or access key gets 401 again instead of 429; 0 if it gets 401 now. */
-  retryAfterSeconds(attempt: Attempt): number {
+  retryAfterSeconds(attempt: LoginAttempt): number {
     let endsAt = 0;
     for (const key of keysOf(attempt)) {
       const window = this.#windows.get(key);
@@ -57,7 +57,7 @@ export class FailedAttempts {
     return Math.max(0, Math.ceil((endsAt - this.#options.clock.monotonic()) / 1000));
   }
 
-  failed(attempt: Attempt): void {
+  failed(attempt: LoginAttempt): void {
     const { clock, windowMs } = this.#options;
     for (const key of keysOf(attempt)) {
       const window = this.#windows.get(key);
@@ -81,7 +81,7 @@ export class FailedAttempts {
   }
 }
 
-function keysOf({ address, accessKey }: Attempt): string[] {
+function keysOf({ address, accessKey }: LoginAttempt): string[] {
   const keys = [addressKey(address)];
   if (accessKey !== undefined) keys.push(`key ${accessKey.slice(0, MAX_KEY_LENGTH)}`);
   return keys;

@@ -7,7 +7,7 @@ import { CLIENT_CLOSED } from '../errors.ts';
 import { endTrail, pathOf, type RequestTrail, userAgent } from './request-trail.ts';
 
 /** The request part of an access record. */
-export interface AnsweredRequest {
+export interface LoggedRequest {
   readonly id: string;
   readonly method: string;
   readonly url: string;
@@ -27,12 +27,12 @@ export interface AnsweredRequest {
 export type Observe = (method: string, route: string, status: number, seconds: number) => void;
 
 /** The response part of an access record. */
-export type AnswerState = Pick<ServerResponse, 'statusCode' | 'headersSent' | 'writableFinished' | 'destroy'>;
+export type ResponseState = Pick<ServerResponse, 'statusCode' | 'headersSent' | 'writableFinished' | 'destroy'>;
 
-const abortStatus = new WeakMap<AnswerState, number>();
+const abortStatus = new WeakMap<ResponseState, number>();
 
 /** Cuts the connection before the response is complete. @param status error status for the access record */
-export function cutAnswer(response: AnswerState, status: number): void {
+export function cutResponse(response: ResponseState, status: number): void {
   abortStatus.set(response, status);
   cutConnection(response);
 }
@@ -41,11 +41,11 @@ export function cutAnswer(response: AnswerState, status: number): void {
 export function sentStatus({
   headersSent,
   statusCode,
-}: Pick<AnswerState, 'headersSent' | 'statusCode'>): number | undefined {
+}: Pick<ResponseState, 'headersSent' | 'statusCode'>): number | undefined {
   return headersSent ? statusCode : undefined;
 }
 
-export type AccessLog = (request: AnsweredRequest, response: AnswerState) => void;
+export type AccessLog = (request: LoggedRequest, response: ResponseState) => void;
 
 /**
  * Creates the access log. Call it once for each request, when its response has closed. Records hold no query string and no body, and of the headers only

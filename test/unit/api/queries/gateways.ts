@@ -10,7 +10,7 @@ import type { Authenticator } from '../../../../src/access/authenticators/authen
 import type { Authorizer } from '../../../../src/access/authorizer.ts';
 import type { Principal } from '../../../../src/access/principal.ts';
 import type { Engine, EngineEndpoint, KnownTables } from '../../../../src/pinot/types.ts';
-import type { AppParts } from '../../../../src/api/app.ts';
+import type { AppDependencies } from '../../../../src/api/app.ts';
 import { memoryQueue } from '../../../../src/api/server/admission/memory.ts';
 import { createQueryService, type QueryService } from '../../../../src/app/parts/query-service.ts';
 import { createLogger } from '../../../../src/platform/logging.ts';
@@ -59,7 +59,7 @@ export interface GatewaysOptions {
   readonly beat?: (call: () => void) => void;
   readonly memory?: FairQueue;
   /** Overrides other parts of the app. */
-  readonly parts?: Partial<AppParts>;
+  readonly parts?: Partial<AppDependencies>;
 }
 
 /** Starts gateways of one deployment on 127.0.0.1. */

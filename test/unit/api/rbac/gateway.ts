@@ -5,7 +5,7 @@ import { RbacManager, type TableLookup } from '../../../../src/access/manager/ma
 import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../../src/access/policy/predefined.ts';
 import type { Principal } from '../../../../src/access/principal.ts';
 import { rbacManager } from '../../../../src/api/rbac/index.ts';
-import type { AppParts } from '../../../../src/api/app.ts';
+import type { AppDependencies } from '../../../../src/api/app.ts';
 import type { UsageTracker } from '../../../../src/access/usage/usage-tracker.ts';
 import { roleAssignment } from '../../../builders/resources.ts';
 import { ALICE, testApp } from '../../../support/app.ts';
@@ -38,7 +38,7 @@ export async function testGateway(
     roles?: readonly string[];
     principal?: Principal;
     store?: MemoryStore;
-    parts?: Partial<AppParts>;
+    parts?: Partial<AppDependencies>;
     tables?: TableLookup;
     usage?: UsageTracker;
   } = {},

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { shownAnswer } from '../../../../../src/api/queries/data-plane/failure-message.ts';
+import { shownResponse } from '../../../../../src/api/queries/data-plane/failure-message.ts';
 import { answerText } from '../../../results/answers.ts';
 
 const ROW = '["a-secret-value"]';
@@ -26,11 +26,13 @@ describe('what the state of a failed query says about a response', () => {
     ['an array', `[${ROW}]`, 'a response that is not shown, because it may have rows'],
     ['a string', '"a-secret-value"', 'a response that is not shown, because it may have rows'],
   ])('is %s', (_what, text, shown) => {
-    expect(shownAnswer(text)).toBe(shown);
+    expect(shownResponse(text)).toBe(shown);
   });
 
   it('has no rows, wherever a response is cut', () => {
     const whole = answerText([ROW, ROW], { exceptions: '[{"message":"part"}]' });
-    fc.assert(fc.property(fc.nat(whole.length), (end) => !shownAnswer(whole.slice(0, end)).includes('a-secret-value')));
+    fc.assert(
+      fc.property(fc.nat(whole.length), (end) => !shownResponse(whole.slice(0, end)).includes('a-secret-value')),
+    );
   });
 });

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { headerOf, responseHeaderList } from '../../pinot/headers.ts';
 import { EngineError, type ResponseFlow, type ResponseHead, type ResponseSink } from '../../pinot/types.ts';
-import { cutAnswer } from '../server/logs/access-log.ts';
+import { cutResponse } from '../server/logs/access-log.ts';
 import { type AuthorizedTables, TablesGuard, UnexpectedTables } from './tables-guard.ts';
 import { credentialRefused, HttpError } from '../server/errors.ts';
 import { RowCounter, TooManyRows } from './row-limit.ts';
@@ -12,7 +12,7 @@ export const HIGH_WATER_BYTES = 256 * 1024;
 const BAD_GATEWAY = 502;
 
 /** Limits on the content of a response. */
-export interface AnswerBounds {
+export interface ResponseBounds {
   /** Tables that `tablesQueried` may name; not checked where absent. */
   readonly tables?: AuthorizedTables | undefined;
   /** Maximum rows; not counted where absent. */
@@ -20,7 +20,7 @@ export interface AnswerBounds {
 }
 
 /** The client side of a response. */
-export interface AnswerTarget {
+export interface ResponseTarget {
   readonly raw: ServerResponse;
   /** Request method. */
   readonly method: string;
@@ -39,9 +39,9 @@ export interface AnswerTarget {
  * Streams a response of the engine to the client. The head is sent together with the first bytes. Until then `started` may reject, and the caller
  * can send an error response. After that, a failure closes the client's connection.
  */
-export class AnswerWriter implements ResponseSink {
-  readonly #target: AnswerTarget;
-  readonly #bounds: AnswerBounds;
+export class ResponseWriter implements ResponseSink {
+  readonly #target: ResponseTarget;
+  readonly #bounds: ResponseBounds;
   readonly #started = Promise.withResolvers<void>();
   #guard: TablesGuard | undefined;
   #rows: RowCounter | undefined;
@@ -53,7 +53,7 @@ export class AnswerWriter implements ResponseSink {
   /** True until the client has read what it was sent. */
   #isDraining = false;
 
-  constructor(target: AnswerTarget, bounds: AnswerBounds) {
+  constructor(target: ResponseTarget, bounds: ResponseBounds) {
     this.#target = target;
     this.#bounds = bounds;
     // Avoids an unhandled rejection where the caller fails before it awaits this.
@@ -189,7 +189,7 @@ export class AnswerWriter implements ResponseSink {
     }
     this.#started.reject(error);
     if (this.#sending && !this.#target.raw.destroyed) {
-      cutAnswer(this.#target.raw, error instanceof HttpError ? error.statusCode : BAD_GATEWAY);
+      cutResponse(this.#target.raw, error instanceof HttpError ? error.statusCode : BAD_GATEWAY);
     }
     this.#flow?.abort(error);
   }

@@ -12,7 +12,7 @@ import type { AuthorizedQuery } from './judge-query.ts';
  * tables and rows are checked like those of a query without pages.
  * @throws {HttpError} 403, 400, 502 where a small response is rejected; a large one ends early
  */
-export async function checkedAnswer(
+export async function checkedResponse(
   exchange: Exchange,
   response: EngineResponse,
   query: Pick<AuthorizedQuery, 'tables' | 'explains'>,
