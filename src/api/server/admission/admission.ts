@@ -62,7 +62,7 @@ export class Admission {
   }
 
   /** For the server that it is attached to. */
-  get serverOptions(): Pick<ServerOptions<typeof IncomingMessage>, 'IncomingMessage' | 'shouldUpgradeCallback'> {
+  get serverOptions(): Pick<ServerOptions, 'IncomingMessage' | 'shouldUpgradeCallback'> {
     return boundedPipelining(() => this.#onRefused('pipelined-requests'));
   }
 
