@@ -9,14 +9,14 @@ export const DEFAULT_INTERVAL_MS = 20 * 60_000;
 const MIN_INTERVAL_MS = 60_000;
 /** Timers take a signed 32-bit number of milliseconds. */
 const MAX_INTERVAL_MS = 2 ** 31 - 1;
-export const DEFAULT_MAX_FINDINGS = 20;
-export const DEFAULT_FULL_READ_MS = 6 * 3_600_000;
+const DEFAULT_MAX_FINDINGS = 20;
+const DEFAULT_FULL_READ_MS = 6 * 3_600_000;
 /** What is cheap to read is read within seconds; this bounds the wait for what is not. */
-export const DEFAULT_DEADLINE_MS = 5 * 60_000;
+const DEFAULT_DEADLINE_MS = 5 * 60_000;
 const MIN_DEADLINE_MS = 10_000;
 
 /** The property with the thresholds of the process's configuration. */
-export const CONFIGURED_THRESHOLDS = 'controller.cluster.health.thresholds';
+const CONFIGURED_THRESHOLDS = 'controller.cluster.health.thresholds';
 
 /** Overrides by check name, then by threshold name. */
 export type ThresholdOverrides = Readonly<Record<string, Thresholds>>;

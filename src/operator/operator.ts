@@ -84,7 +84,7 @@ export interface Operator {
   ready(): boolean;
 }
 
-export const LEASE_NAME = 'olap-warden-operator';
+const LEASE_NAME = 'olap-warden-operator';
 
 /** Starts the operator and returns at once. It waits in the background for the custom resources, the API server and the lease. */
 export function startOperator(options: OperatorOptions): Operator {

@@ -8,7 +8,7 @@ export interface JsonResponse {
 }
 
 /** Maximum size of a buffered controller response: metadata of a table with very many segments is large. */
-export const MAX_JSON_BYTES = 256 * 1024 * 1024;
+const MAX_JSON_BYTES = 256 * 1024 * 1024;
 
 /**
  * Reads the whole body.

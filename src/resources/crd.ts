@@ -5,7 +5,7 @@ import { GROUP, SERVED_VERSIONS, VERSION, type ServedVersion } from './meta.ts';
 import type { PrinterColumn, Rule } from './schema.ts';
 
 /** The category of every kind: `kubectl get olap`. */
-export const CATEGORY = 'olap';
+const CATEGORY = 'olap';
 
 /** The part of an apiextensions.k8s.io/v1 CustomResourceDefinition that olap-warden uses. */
 export interface CustomResourceDefinition {

@@ -43,7 +43,7 @@ export type FailBySeverity = Static<typeof FailBySeverity>;
 /** Limit of transitions in the history of a report. */
 export const MAX_TRANSITIONS = 100;
 
-export const CHECK_STATES = ['PASS', 'FAIL', 'NOT_EVALUATED'] as const;
+const CHECK_STATES = ['PASS', 'FAIL', 'NOT_EVALUATED'] as const;
 
 export const Transition = Type.Object(
   {

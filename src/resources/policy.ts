@@ -8,8 +8,8 @@ export const ACTION_PATTERN = '^[A-Za-z*]{1,128}$';
 export const SRN_PATTERN = '^(\\*|srn2:[^#:\\s]+#[^#:\\s]+(:[^#:\\s]+#[^#:\\s]+){0,7})$';
 
 /** Bounds the work of reading a policy and of a decision: lists of single statements are bounded as well, but not their sum. */
-export const MAX_POLICY_ACTIONS = 2048;
-export const MAX_POLICY_RESOURCES = 2048;
+const MAX_POLICY_ACTIONS = 2048;
+const MAX_POLICY_RESOURCES = 2048;
 
 export const Statement = Type.Object(
   {

@@ -49,7 +49,7 @@ export const RoleAssignmentSpec = Type.Object(
 );
 export type RoleAssignmentSpec = Static<typeof RoleAssignmentSpec>;
 
-export const EXPIRY_STATES = ['Expiring', 'Expired'] as const;
+const EXPIRY_STATES = ['Expiring', 'Expired'] as const;
 
 const SubjectExpiry = Type.Object(
   {

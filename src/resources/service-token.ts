@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 import { commonStatus, NAME_MAX_LENGTH, NAME_PATTERN } from './meta.ts';
 import { emptyByDefault, StringEnum, type KindDefinition } from './schema.ts';
 
-export const TOKEN_STATES = ['Unassigned', 'Active', 'Expired'] as const;
+const TOKEN_STATES = ['Unassigned', 'Active', 'Expired'] as const;
 
 export const ServiceTokenSpec = Type.Object(
   {

@@ -32,12 +32,12 @@ export interface SchemaEntry extends SchemaSummary {
   readonly columnNames: readonly string[];
 }
 
-export function parseNodes(body: unknown): ZNode[] {
+function parseNodes(body: unknown): ZNode[] {
   if (!Array.isArray(body)) throw new Error('the response is not a list of nodes');
   return body.filter((node) => node !== null).map(parseNode);
 }
 
-export function parseNode(body: unknown): ZNode {
+function parseNode(body: unknown): ZNode {
   const node = objectOf(body);
   return {
     id: textOf(node.id) ?? '',

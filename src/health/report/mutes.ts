@@ -7,7 +7,7 @@ import { MAX_FINDINGS, type CheckOutcome } from '../check.ts';
 import type { RunResult } from '../run/run.ts';
 
 /** A mute cannot end later: it must be renewed by somebody who looks at the fault again. */
-export const MAX_MUTE_MS = 90 * 24 * 3_600_000;
+const MAX_MUTE_MS = 90 * 24 * 3_600_000;
 
 /** A mute that is in effect. */
 export interface ActiveMute {
@@ -69,7 +69,7 @@ function isEverything(check: Glob, entity: Glob): boolean {
 }
 
 /** The mute that applies to a finding: of several, the one that ends last. Unread data is no known fault and cannot be muted. */
-export function muteOf(active: readonly ActiveMute[], check: string, finding: Finding): string | undefined {
+function muteOf(active: readonly ActiveMute[], check: string, finding: Finding): string | undefined {
   if (finding.couldNotRead === true) return undefined;
   return active.find((mute) => globMatches(mute.check, check) && globMatches(mute.entity, finding.entity))?.id;
 }

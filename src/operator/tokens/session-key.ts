@@ -21,10 +21,10 @@ const PERIOD_MS = 300_000;
 const RETRY_MS = 10_000;
 
 /** Key of the Secret's data: the file that the gateways read. */
-export const SESSION_KEYS_FILE = 'keys';
+const SESSION_KEYS_FILE = 'keys';
 
 /** The Secret with a new key, which the gateways mount. */
-export function buildSessionKeySecret(name: string): Secret {
+function buildSessionKeySecret(name: string): Secret {
   const keys = `${randomBytes(KEY_BYTES).toString('base64url')}\n`;
   return {
     apiVersion: 'v1',

@@ -5,7 +5,7 @@ import { SERVICE_TOKEN_SECRET_PART } from '../../store/secret-label.ts';
 import type { Outcome } from '../controller/outcome.ts';
 
 /** Annotation with the time when the token in the Secret replaced another one, RFC 3339. */
-export const ROTATED_AT = `${GROUP}/rotated-at`;
+const ROTATED_AT = `${GROUP}/rotated-at`;
 
 /** Annotations of the Secret: with them an interrupted rotation is neither lost nor repeated. */
 export interface TokenMarks {

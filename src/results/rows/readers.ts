@@ -3,7 +3,7 @@ import type { ResultReader, ResultRecord } from '../result-store.ts';
 import type { RowIndex } from './row-index.ts';
 
 /** A reader that reports when it is closed. */
-export class TrackedReader implements ResultReader {
+class TrackedReader implements ResultReader {
   readonly record: ResultRecord;
   /** Bytes of the current page that are in memory. */
   heldBytes = 0;

@@ -6,7 +6,7 @@ import { QueryError } from '../errors.ts';
 const CLOSE_ARRAY = Uint8Array.of(0x5d);
 
 /** A response without rows is usually a few KB; column names of wide tables or a trace may make it larger. */
-export const MAX_ENVELOPE_BYTES = 16 * 1024 * 1024;
+const MAX_ENVELOPE_BYTES = 16 * 1024 * 1024;
 /** Traces of stages are nested, but far less than this. */
 const MAX_DEPTH = 1000;
 /** The depth of the fields of `resultTable`. */
