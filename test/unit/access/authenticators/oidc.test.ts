@@ -120,7 +120,7 @@ describe('a token of an OpenID Connect issuer', () => {
     [{ email_verified: 1 }, '`email_verified` is a number'],
     [{ _claim_names: { email: 'src1' } }, 'left the e-mail address out'],
   ])('rejects a token whose domain cannot be read: %j', async (claims, message) => {
-    const token = await sign({ ...CLAIMS, ...claims } as JWTPayload);
+    const token = await sign({ ...CLAIMS, ...claims });
     expect(await ask(token, { usernameClaim: 'sub' })).toEqual({
       outcome: 'rejected',
       message: expect.stringContaining(message),
