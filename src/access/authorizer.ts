@@ -8,7 +8,7 @@ import type { Srn } from './policy/srn.ts';
 export type DecisionReason = 'allowed' | 'systemAdmin' | 'explicitDeny' | 'implicitDeny' | 'invalidPolicy';
 
 /** A statement that determined a decision. */
-export interface MatchedStatement {
+export interface DecidingStatement {
   /** Name of the role; undefined for the unsaved policy of a simulation. */
   readonly role: string | undefined;
   readonly policy: string | undefined;
@@ -21,7 +21,7 @@ export interface Decision {
   readonly allowed: boolean;
   readonly reason: DecisionReason;
   /** The statements that determined the decision: matching denies, or matching allows if none denied, or that of the policy `system-admin`; at most 100. */
-  readonly matchedStatements: readonly MatchedStatement[];
+  readonly matchedStatements: readonly DecidingStatement[];
 }
 
 /** Decides synchronously from memory; never throws for a well-formed SRN. */

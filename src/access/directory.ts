@@ -6,7 +6,7 @@ import type { ResourceStore, StoreEvent } from '../store/resource-store.ts';
 import type { Authorizer, Decision } from './authorizer.ts';
 import { DecisionEngine, type HeldRoles } from './policy/decision.ts';
 import type { GrantSet } from './policy/grants/grant-set.ts';
-import type { Parts } from '../platform/long-work.ts';
+import type { Slices } from '../platform/long-work.ts';
 import { sorted } from '../platform/sorted.ts';
 import type { Principal } from './principal.ts';
 import { srnText, type Deployment, type Srn } from './policy/srn.ts';
@@ -216,7 +216,7 @@ export class Directory implements Authorizer {
   }
 
   /** All subjects with an assigned role, without duplicates, ordered by type and name. */
-  *assignedSubjects(): Parts<Subject[]> {
+  *assignedSubjects(): Slices<Subject[]> {
     const subjects = new Map<string, Subject>();
     for (const { spec } of this.#store.list('RoleAssignment')) {
       for (const { type, name } of spec.subjects) subjects.set(`${type} ${name}`, { type, name });

@@ -99,7 +99,7 @@ const FLAGS: Readonly<Record<string, { readonly type: 'string' | 'boolean' }>> =
   ),
 };
 
-type Token = NonNullable<ReturnType<typeof parseArgs>['tokens']>[number];
+type ArgumentToken = NonNullable<ReturnType<typeof parseArgs>['tokens']>[number];
 
 /** `parseArgs` is not strict here: it would stop at the first problem, and all problems are reported together. */
 function readFlags({ args, ...known }: Known & Pick<SettingsSources, 'args'>): Flags & PresentNames {
@@ -112,7 +112,7 @@ function readFlags({ args, ...known }: Known & Pick<SettingsSources, 'args'>): F
     tokens: true,
   });
   for (let index = 0; index < tokens.length; index += 1) {
-    const token = tokens[index] as Token;
+    const token = tokens[index] as ArgumentToken;
     if (token.kind !== 'option' || !token.rawName.startsWith('--')) {
       flags.problems.push(`unexpected argument \`${args[token.index]}\`: flags begin with \`--\``);
       continue;
@@ -134,7 +134,7 @@ function readFlags({ args, ...known }: Known & Pick<SettingsSources, 'args'>): F
   };
 }
 
-function positional(token: Token | undefined): string | undefined {
+function positional(token: ArgumentToken | undefined): string | undefined {
   return token?.kind === 'positional' ? token.value : undefined;
 }
 

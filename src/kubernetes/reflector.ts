@@ -5,7 +5,7 @@ import { isNewer } from '../store/resource-version.ts';
 import { errorFromStatus, KubernetesApiError } from './api-error.ts';
 import { listAll } from './list.ts';
 import type { RawObject } from './objects.ts';
-import type { KubernetesTransport, Query } from './transport.ts';
+import type { KubernetesTransport, QueryParameters } from './transport.ts';
 
 /** Receives the changes that a reflector reads, in order. */
 export interface ReflectorSink<T> {
@@ -179,7 +179,7 @@ export class Reflector<T> {
     this.#stop.signal.addEventListener('abort', endWatch, { once: true });
     let events = 0;
     try {
-      const query: Query = {
+      const query: QueryParameters = {
         watch: true,
         allowWatchBookmarks: true,
         resourceVersion: from,

@@ -9,11 +9,11 @@ import { ApiConnections } from './connections.ts';
 import { CredentialSource, type Credentials, type KubernetesConfig } from './credentials.ts';
 import { completeLines, readText, requestError } from './response-body.ts';
 
-export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+export type QueryParameters = Readonly<Record<string, string | number | boolean | undefined>>;
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export interface KubernetesRequestOptions {
-  readonly query?: Query;
+  readonly query?: QueryParameters;
   /** Sent as JSON. */
   readonly body?: unknown;
   /** `application/json` by default. A PATCH needs a patch type of Kubernetes, such as `application/merge-patch+json`. */
@@ -27,7 +27,7 @@ export interface KubernetesRequestOptions {
 }
 
 export interface KubernetesStreamOptions {
-  readonly query?: Query;
+  readonly query?: QueryParameters;
   readonly signal?: AbortSignal | undefined;
   /** Time-out for the response headers, milliseconds; 30,000 by default. */
   readonly headersTimeoutMs?: number;

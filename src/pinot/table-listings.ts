@@ -44,7 +44,7 @@ const MAX_TOTAL_TIMEOUT_MS = 60_000;
 /** Databases that are read; further ones count as failed. */
 const MAX_DATABASES = 10_000;
 
-interface ReadOptions {
+interface ListingOptions {
   readonly addressing: BrokerAddressing;
   /** Result of the last call; its listings replace those of databases that cannot be read now. */
   readonly previous: Listings | undefined;
@@ -57,7 +57,7 @@ interface ReadOptions {
  */
 export async function readListings(
   controller: EngineEndpoint,
-  { addressing, previous, signal }: ReadOptions,
+  { addressing, previous, signal }: ListingOptions,
 ): Promise<Listings> {
   const [databases, allLogicalTables] = await Promise.all([
     listNames(controller, { path: '/databases', signal: limited(signal) }, 'databases'),

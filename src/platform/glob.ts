@@ -6,19 +6,19 @@ export interface Glob {
   /** Text before the first star; the whole text of an exact glob. */
   readonly literal: string;
   /** Of a general glob: texts between its stars, in order, without empty ones. */
-  readonly inner: readonly Part[];
+  readonly inner: readonly GlobPart[];
   /** The text after the last star. */
   readonly suffix: string;
 }
 
 /** A text to search for. */
-interface Part {
+interface GlobPart {
   readonly text: string;
   /** For each prefix of `text`: length of its longest border (proper prefix that is also a suffix). Computed by the first search that needs it. */
   borders: readonly number[] | undefined;
 }
 
-const NONE: readonly Part[] = [];
+const NONE: readonly GlobPart[] = [];
 
 /** Linear in the length of `source`. */
 export function compileGlob(source: string): Glob {
@@ -67,7 +67,7 @@ function generalMatches({ literal, inner, suffix }: Glob, text: string): boolean
  * End of the first occurrence of a part between `from` and `to`; -1 if there is none. Knuth-Morris-Pratt search, because
  * `indexOf` takes quadratic time for texts with few distinct letters.
  */
-function endOfPart(part: Part, text: string, from: number, to: number): number {
+function endOfPart(part: GlobPart, text: string, from: number, to: number): number {
   const wanted = part.text;
   let matched = 0;
   for (let at = from; at < to; at++) {

@@ -2,7 +2,7 @@ import { systemClock, type Clock } from './clock.ts';
 import { FairQueue, type Place } from './fair-queue.ts';
 
 /** Work in small parts, of a millisecond at most where that is possible: at each `yield`, other work may come in between. */
-export type Parts<T> = Generator<undefined, T, undefined>;
+export type Slices<T> = Generator<undefined, T, undefined>;
 
 /** Settles when the next part of a work may begin; undefined if it may at once. */
 export type Turn = () => Promise<void> | undefined;
@@ -81,7 +81,7 @@ export class LongWork {
    * @param signal ends it before its next slice
    * @throws the reason of the signal
    */
-  async run<T>(key: string, work: Parts<T>, signal?: AbortSignal): Promise<T> {
+  async run<T>(key: string, work: Slices<T>, signal?: AbortSignal): Promise<T> {
     const turn = this.turns(key);
     for (;;) {
       const waits = turn();
@@ -133,7 +133,7 @@ export class LongWork {
 export const longWork = new LongWork({ clock: systemClock });
 
 /** Does all parts at once. */
-export function atOnce<T>(work: Parts<T>): T {
+export function atOnce<T>(work: Slices<T>): T {
   for (;;) {
     const { done, value } = work.next();
     if (done === true) return value;
@@ -141,7 +141,7 @@ export function atOnce<T>(work: Parts<T>): T {
 }
 
 /** Does the first part at once, and waits for `turn` before each further one. @returns without a promise where it never had to wait */
-export function inTurns<T>(work: Parts<T>, turn: Turn): T | Promise<T> {
+export function inTurns<T>(work: Slices<T>, turn: Turn): T | Promise<T> {
   for (;;) {
     const { done, value } = work.next();
     if (done === true) return value;
@@ -150,7 +150,7 @@ export function inTurns<T>(work: Parts<T>, turn: Turn): T | Promise<T> {
   }
 }
 
-async function rest<T>(work: Parts<T>, turn: Turn, first: Promise<void>): Promise<T> {
+async function rest<T>(work: Slices<T>, turn: Turn, first: Promise<void>): Promise<T> {
   for (let waits: Promise<void> | undefined = first; ; waits = turn()) {
     if (waits !== undefined) await waits;
     const { done, value } = work.next();

@@ -1,4 +1,4 @@
-import type { Parts } from './long-work.ts';
+import type { Slices } from './long-work.ts';
 
 /** Items that are sorted, or merged, in one part. */
 const RUN = 512;
@@ -9,7 +9,7 @@ interface Keyed<T> {
 }
 
 /** Sorts a long list by text keys, ascending and stable. A list that is sorted already takes one pass. */
-export function* sorted<T>(items: Iterable<T>, keyOf: (item: T) => string): Parts<T[]> {
+export function* sorted<T>(items: Iterable<T>, keyOf: (item: T) => string): Slices<T[]> {
   let runs: Keyed<T>[][] = [];
   let run: Keyed<T>[] = [];
   for (const item of items) {
@@ -28,7 +28,7 @@ export function* sorted<T>(items: Iterable<T>, keyOf: (item: T) => string): Part
   return (runs[0] as Keyed<T>[]).map(({ item }) => item);
 }
 
-function* merge<T>(first: readonly Keyed<T>[], second: readonly Keyed<T>[]): Parts<Keyed<T>[]> {
+function* merge<T>(first: readonly Keyed<T>[], second: readonly Keyed<T>[]): Slices<Keyed<T>[]> {
   const [last, next] = [first.at(-1), second[0]];
   if (last === undefined || next === undefined || last.key <= next.key) return first.concat(second);
   const merged: Keyed<T>[] = [];

@@ -1,7 +1,7 @@
 import { AT, COMPLETE_NUMBERS } from './json/grammar.ts';
 import { EVENT, JsonMachine } from './json/machine.ts';
 import { tokenText } from './json/valid-json.ts';
-import { atOnce, type Parts } from './long-work.ts';
+import { atOnce, type Slices } from './long-work.ts';
 import { decodeUtf8 } from './utf-8.ts';
 
 /** Limits of a JSON text. */
@@ -45,7 +45,7 @@ export function parseStrictJson(bytes: Uint8Array, limits: StrictJsonLimits = {}
 }
 
 /** `parseStrictJson` in parts; the last one is JSON.parse of a text that is known to be valid. */
-export function* parsingStrictJson(bytes: Uint8Array, limits: StrictJsonLimits = {}): Parts<unknown> {
+export function* parsingStrictJson(bytes: Uint8Array, limits: StrictJsonLimits = {}): Slices<unknown> {
   const { maxBytes = DEFAULT_MAX_JSON_BYTES } = limits;
   if (bytes.length > maxBytes)
     throw new StrictJsonError(`JSON too large: ${bytes.length} bytes, at most ${maxBytes} are allowed`);
@@ -81,7 +81,7 @@ class Scan {
     this.#machine = new JsonMachine(maxDepth);
   }
 
-  *run(): Parts<void> {
+  *run(): Slices<void> {
     const machine = this.#machine;
     let nextPart = VALUES_PER_PART;
     for (let at = 0; ;) {

@@ -116,7 +116,7 @@ function exportState(registry: Registry, current: () => Iterable<AddressCounts>)
   );
 }
 
-interface CountsParts {
+interface CountsDependencies {
   readonly series: Series;
   readonly latency: PlainHistogram;
   readonly clock: MonotonicClock;
@@ -131,10 +131,10 @@ class AddressCounts implements UpstreamCounts {
   /** Requests in progress. */
   active = 0;
   usedAt: number;
-  readonly #parts: CountsParts;
+  readonly #parts: CountsDependencies;
 
   /** @param before the counts of the same address, where its connections were opened again */
-  constructor(upstream: Upstream, parts: CountsParts, before: AddressCounts | undefined) {
+  constructor(upstream: Upstream, parts: CountsDependencies, before: AddressCounts | undefined) {
     this.upstream = upstream;
     this.labels = { role: upstream.role, address: upstream.address };
     this.series = parts.series;

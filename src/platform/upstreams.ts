@@ -113,7 +113,7 @@ const SYSTEMS: Readonly<Record<UpstreamRole, Readonly<Record<string, string>>>> 
   store: {},
 };
 
-interface CallParts {
+interface CallDependencies {
   readonly upstream: Upstream;
   readonly counts: UpstreamCounts;
   readonly clock: MonotonicClock;
@@ -123,14 +123,14 @@ interface CallParts {
 
 /** One request to an upstream. */
 export class UpstreamCall {
-  readonly #parts: CallParts;
+  readonly #parts: CallDependencies;
   readonly #startedAt: number;
   #waitedMs: number | undefined;
   #status: number | undefined;
   #resent = 0;
   #isOver = false;
 
-  constructor(parts: CallParts) {
+  constructor(parts: CallDependencies) {
     this.#parts = parts;
     this.#startedAt = parts.clock.monotonic();
     parts.counts.began();

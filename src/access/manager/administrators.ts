@@ -13,7 +13,7 @@ import { AssignedSubjects } from './assigned-subjects.ts';
 import { exactly, keepsChanging, notFound, type ResourceEditor } from './editor.ts';
 import { holdsAfter, LASTING_MS } from './lasting.ts';
 
-type Spec = RoleAssignment['spec'];
+type AssignmentSpec = RoleAssignment['spec'];
 
 /**
  * Changes assignments of the role `system-admin`. Rejects a change after which no other subject holds the role for at least 24 hours.
@@ -49,7 +49,7 @@ export class Administrators {
     author: Principal,
     name: string,
     subject: Subject,
-    change: (spec: Spec) => Spec,
+    change: (spec: AssignmentSpec) => AssignmentSpec,
   ): Promise<RoleAssignment | undefined> {
     const { store } = this.#editor;
     return this.#editor.inTurn('RoleAssignment', name, () =>
@@ -69,7 +69,7 @@ export class Administrators {
   }
 
   /** Whether the subject has the role now; an expired subject does not. */
-  async #holdsNow({ subjects }: Spec, subject: Subject): Promise<boolean> {
+  async #holdsNow({ subjects }: AssignmentSpec, subject: Subject): Promise<boolean> {
     const now = this.#editor.now();
     for (const own of subjects.map(this.#canonical)) {
       if (sameSubject(own, subject) && (await this.#holdsAfter(own, now))) return true;
@@ -77,7 +77,7 @@ export class Administrators {
     return false;
   }
 
-  async #relyOnAnother(name: string, spec: Spec, subject: Subject): Promise<void> {
+  async #relyOnAnother(name: string, spec: AssignmentSpec, subject: Subject): Promise<void> {
     if (await this.#findLasting(spec.subjects, subject)) return;
     for (const other of await this.#editor.store.readAll('RoleAssignment')) {
       if (other.spec.role !== SYSTEM_ADMIN || other.metadata.name === name || isBeingDeleted(other)) continue;

@@ -3,7 +3,7 @@ import type { Subject } from '../../resources/role-assignment.ts';
 import type { Directory } from '../directory.ts';
 import { expiryOf, foldCase, sameSubject } from '../subjects.ts';
 
-export type Spec = RoleAssignment['spec'];
+export type SubjectsSpec = RoleAssignment['spec'];
 
 /** Finds and changes a subject in the specs of assignments. The `subject` of every method is canonical. */
 export class AssignedSubjects {
@@ -20,22 +20,22 @@ export class AssignedSubjects {
     return type === 'group' ? subject : { ...subject, name: foldCase(name) };
   }
 
-  has(spec: Spec, subject: Subject): boolean {
+  has(spec: SubjectsSpec, subject: Subject): boolean {
     return spec.subjects.some((other) => this.#equal(other, subject));
   }
 
   /** Whether the subject has the role for longer than its own `expiresAt`. */
-  hasForLonger(spec: Spec, subject: Subject): boolean {
+  hasForLonger(spec: SubjectsSpec, subject: Subject): boolean {
     return spec.subjects.some((other) => this.#equal(other, subject) && expiryOf(other) > expiryOf(subject));
   }
 
   /** All subjects but this one. */
-  others(spec: Spec, subject: Subject): Subject[] {
+  others(spec: SubjectsSpec, subject: Subject): Subject[] {
     return spec.subjects.filter((other) => !this.#equal(other, subject));
   }
 
   /** The spec with the subject's new expiry; the same object if it has that expiry already. */
-  renewed(spec: Spec, subject: Subject): Spec {
+  renewed(spec: SubjectsSpec, subject: Subject): SubjectsSpec {
     const isStale = (other: Subject): boolean => this.#equal(other, subject) && other.expiresAt !== subject.expiresAt;
     if (!spec.subjects.some(isStale)) return spec;
     const { expiresAt } = subject;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Parts } from '../../platform/long-work.ts';
+import type { Slices } from '../../platform/long-work.ts';
 import { sorted } from '../../platform/sorted.ts';
 import type { Role, RoleAssignment } from '../../resources/kinds.ts';
 import { ANNOTATIONS } from '../../resources/meta.ts';
@@ -40,7 +40,7 @@ export class AssignmentList {
   }
 
   /** Each subject once, in the order of `sortKey`, with the version of all of them. @throws {StoreError} not-found */
-  *ofRole(name: string, range: ListRange = {}): Parts<ListPart<AssignmentView> & { readonly version: string }> {
+  *ofRole(name: string, range: ListRange = {}): Slices<ListPart<AssignmentView> & { readonly version: string }> {
     const role = this.#editor.mustGet('Role', name);
     const found = yield* this.#found(this.#editor.store.list('RoleAssignment'), name);
     const version = yield* versionOf(role, found);
@@ -50,7 +50,7 @@ export class AssignmentList {
   }
 
   /** @param assignments all of the store */
-  *subjectsOf(role: Role, assignments: readonly RoleAssignment[]): Parts<SubjectsOfRole> {
+  *subjectsOf(role: Role, assignments: readonly RoleAssignment[]): Slices<SubjectsOfRole> {
     const found = yield* this.#found(assignments, role.metadata.name);
     return { subjects: [...found.values()].map(({ subject }) => subject), version: yield* versionOf(role, found) };
   }
@@ -59,7 +59,7 @@ export class AssignmentList {
    * Each subject of each role once, in the order of `roleSortKey`; only roles for which `readable` returns true.
    * @param readable undefined: none
    */
-  *ofRoles(readable: ((role: string) => boolean) | undefined, range: ListRange): Parts<ListPart<RoleAssignmentView>> {
+  *ofRoles(readable: ((role: string) => boolean) | undefined, range: ListRange): Slices<ListPart<RoleAssignmentView>> {
     if (readable === undefined) return NOTHING;
     const { after = '' } = range;
     // Names have no character before the space of the keys, so the order of the roles is the order of the keys.
@@ -87,7 +87,7 @@ export class AssignmentList {
   }
 
   /** Each subject of a role once. A subject in several objects has the role until the last of its expiry times. */
-  *#found(assignments: readonly RoleAssignment[], role: string): Parts<Map<string, SubjectOfRole>> {
+  *#found(assignments: readonly RoleAssignment[], role: string): Slices<Map<string, SubjectOfRole>> {
     const found = new Map<string, SubjectOfRole>();
     for (const assignment of assignments) {
       if (assignment.spec.role !== role) continue;
@@ -102,7 +102,7 @@ export class AssignmentList {
     return found;
   }
 
-  #inOrder(found: ReadonlyMap<string, SubjectOfRole>): Parts<(SubjectOfRole & { readonly key: string })[]> {
+  #inOrder(found: ReadonlyMap<string, SubjectOfRole>): Slices<(SubjectOfRole & { readonly key: string })[]> {
     const entries = found.values().map(({ subject, assignment }) => {
       const key = sortKey({ subject: this.#shownName(subject), subjectType: subject.type });
       return { subject, assignment, key };
@@ -145,7 +145,7 @@ export function sortKey({ subject, subjectType }: AssignmentView): string {
 function* versionOf(
   { metadata: { uid, annotations } }: Role,
   found: ReadonlyMap<string, SubjectOfRole>,
-): Parts<string> {
+): Slices<string> {
   const content = yield* sorted(
     found.entries().map(([key, { subject }]) => `${key} ${subject.expiresAt ?? ''}`),
     (text) => text,

@@ -17,7 +17,7 @@ import type { AssignmentView } from './views.ts';
 /** Each change takes some requests to the store. */
 const MAX_CHANGES = 100;
 
-interface Difference {
+interface SubjectDifference {
   readonly assigned: readonly Subject[];
   readonly removed: readonly Subject[];
 }
@@ -86,7 +86,7 @@ export class AssignmentSet {
   }
 
   /** @throws {ManagerError} invalid, if there are too many changes */
-  #difference(role: string, wanted: readonly Subject[], { subjects }: SubjectsOfRole): Difference {
+  #difference(role: string, wanted: readonly Subject[], { subjects }: SubjectsOfRole): SubjectDifference {
     // By key, because comparing each with each takes seconds for a thousand subjects.
     const found = new Map(subjects.map((subject) => [keyOf(subject), subject]));
     const kept = new Set(wanted.map(keyOf));

@@ -5,13 +5,13 @@ import { isStoreError, ManagerError } from '../errors.ts';
 import { SYSTEM_ADMIN } from '../policy/predefined.ts';
 import type { Principal } from '../principal.ts';
 import type { Administrators } from './administrators.ts';
-import type { AssignedSubjects, Spec } from './assigned-subjects.ts';
+import type { AssignedSubjects, SubjectsSpec } from './assigned-subjects.ts';
 import type { AssignmentList } from './assignment-list.ts';
 import { keepsChanging, type ResourceEditor } from './editor.ts';
 import type { AssignmentView } from './views.ts';
 
 /** What an AssignmentWriter uses beside the editor. */
-export interface WriterParts {
+export interface WriterDependencies {
   readonly subjects: AssignedSubjects;
   readonly list: AssignmentList;
   readonly administrators: Administrators;
@@ -24,7 +24,7 @@ export class AssignmentWriter {
   readonly #list: AssignmentList;
   readonly #administrators: Administrators;
 
-  constructor(editor: ResourceEditor, { subjects, list, administrators }: WriterParts) {
+  constructor(editor: ResourceEditor, { subjects, list, administrators }: WriterDependencies) {
     this.#editor = editor;
     this.#subjects = subjects;
     this.#list = list;
@@ -43,7 +43,7 @@ export class AssignmentWriter {
     }
     // Created concurrently by another gateway, or by kubectl under this name with other subjects.
     const { name } = object.metadata;
-    const join = (spec: Spec): Spec => {
+    const join = (spec: SubjectsSpec): SubjectsSpec => {
       if (spec.role !== object.spec.role) {
         throw new ManagerError('conflict', `role assignment \`${name}\` exists already, for role \`${spec.role}\``);
       }
@@ -66,7 +66,7 @@ export class AssignmentWriter {
     const written: RoleAssignment[] = [];
     for (const { metadata, spec } of existing) {
       const endsEarlier = this.#subjects.hasForLonger(spec, subject);
-      const renew = (old: Spec): Spec => {
+      const renew = (old: SubjectsSpec): SubjectsSpec => {
         // The right to remove the assignment was not checked, because the view did not show the later expiry.
         if (!endsEarlier && this.#subjects.hasForLonger(old, subject))
           throw keepsChanging('RoleAssignment', metadata.name);
@@ -88,7 +88,7 @@ export class AssignmentWriter {
 
   /** Removes the subject, and the object with its last subject. */
   async remove(caller: Principal, name: string, subject: Subject): Promise<void> {
-    const others = (spec: Spec): Subject[] => this.#subjects.others(spec, subject);
+    const others = (spec: SubjectsSpec): Subject[] => this.#subjects.others(spec, subject);
     const { store } = this.#editor;
     const remove = async (): Promise<void> => {
       const current = store.get('RoleAssignment', name) ?? (await store.read('RoleAssignment', name));
@@ -98,7 +98,7 @@ export class AssignmentWriter {
           return this.#subjects.has(spec, subject) ? { ...spec, subjects: others(spec) } : spec;
         });
       } else if (others(current.spec).length > 0) {
-        const change = (spec: Spec): Spec => withSubjects(spec, others(spec));
+        const change = (spec: SubjectsSpec): SubjectsSpec => withSubjects(spec, others(spec));
         await this.#editor.edit('RoleAssignment', name, caller, change, { replaces: 'nothing' });
       } else {
         await this.#editor.remove('RoleAssignment', name, ({ spec }) => {
@@ -126,7 +126,7 @@ function retryable(error: unknown): never {
   throw error instanceof SubjectsChanged ? new StoreError('conflict', error.message) : error;
 }
 
-function withSubjects(spec: Spec, subjects: Subject[]): Spec {
+function withSubjects(spec: SubjectsSpec, subjects: Subject[]): SubjectsSpec {
   if (subjects.length === spec.subjects.length) return spec;
   if (subjects.length === 0) throw new SubjectsChanged();
   return { ...spec, subjects };

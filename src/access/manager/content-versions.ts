@@ -8,7 +8,7 @@ import { PreconditionFailed } from '../errors.ts';
 export type IfMatch = '*' | readonly string[];
 
 const VERSIONED = ['Role', 'Policy', 'ServiceToken'] as const;
-type Versioned = (typeof VERSIONED)[number];
+type VersionedKind = (typeof VERSIONED)[number];
 
 interface Epoch {
   readonly uid: string | undefined;
@@ -52,7 +52,7 @@ export class ContentVersions {
     return !isNewer(epoch.from, version) && isNewer(resourceVersion, version);
   }
 
-  #follow({ type, kind, object, previous }: StoreEvent<Versioned>): void {
+  #follow({ type, kind, object, previous }: StoreEvent<VersionedKind>): void {
     const { name, uid, resourceVersion = '', generation } = object.metadata;
     const key = `${kind}/${name}`;
     if (type === 'deleted') {
@@ -64,6 +64,6 @@ export class ContentVersions {
   }
 }
 
-function isSame(object: ResourceByKind[Versioned], previous: ResourceByKind[Versioned] | undefined): boolean {
+function isSame(object: ResourceByKind[VersionedKind], previous: ResourceByKind[VersionedKind] | undefined): boolean {
   return previous?.metadata.uid === object.metadata.uid && previous?.metadata.generation === object.metadata.generation;
 }

@@ -1,4 +1,4 @@
-import type { Parts } from '../../platform/long-work.ts';
+import type { Slices } from '../../platform/long-work.ts';
 
 /** Which part of a list is asked for; the whole list by default. */
 export interface ListRange {
@@ -47,7 +47,7 @@ export function* readablePart<T>(
   list: readonly T[],
   { keyOf, mayRead }: { readonly keyOf: (item: T) => string; readonly mayRead: (item: T) => boolean },
   range: ListRange,
-): Parts<ListPart<T>> {
+): Slices<ListPart<T>> {
   const part = new PartBuilder<T>(range);
   for (let at = firstAfter(list, keyOf, range.after); at < list.length; at++) {
     yield;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import { Deadline } from '../../platform/deadline.ts';
-import type { Parts } from '../../platform/long-work.ts';
+import type { Slices } from '../../platform/long-work.ts';
 import type { Directory } from '../directory.ts';
 import { Administrators } from './administrators.ts';
 import { AssignedSubjects } from './assigned-subjects.ts';
@@ -114,7 +114,7 @@ export class RbacManager {
   }
 
   /** Like `simulate` in `simulate.ts`, for this directory. */
-  simulate(subjects: readonly Subject[], unsaved: unknown, requests: readonly SimulatedRequest[]): Parts<Simulation> {
+  simulate(subjects: readonly Subject[], unsaved: unknown, requests: readonly SimulatedRequest[]): Slices<Simulation> {
     return simulate(this.directory, subjects, unsaved, requests);
   }
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Parts } from '../../platform/long-work.ts';
+import type { Slices } from '../../platform/long-work.ts';
 import { sorted } from '../../platform/sorted.ts';
 import type { Policy, Role } from '../../resources/kinds.ts';
 import { API_VERSION } from '../../resources/meta.ts';
@@ -76,7 +76,7 @@ export class PolicyManager {
   }
 
   /** Policies that the caller may read, by name. */
-  *list(caller: Principal, range: ListRange = {}): Parts<ListPart<Policy>> {
+  *list(caller: Principal, range: ListRange = {}): Slices<ListPart<Policy>> {
     if (!this.#directory.grantsOf(caller).mayAllow('GetPolicy', 'policy')) return NOTHING;
     const mayRead = ({ metadata }: Policy): boolean =>
       this.#directory.isAllowed(caller, 'GetPolicy', policyResource(metadata.name));
@@ -84,7 +84,7 @@ export class PolicyManager {
   }
 
   /** The roles with a policy that the caller may read, by name. @throws {StoreError} not-found */
-  *roles(caller: Principal, name: string, range: ListRange = {}): Parts<ListPart<Role>> {
+  *roles(caller: Principal, name: string, range: ListRange = {}): Slices<ListPart<Role>> {
     this.#editor.mustGet('Policy', name);
     if (!this.#directory.grantsOf(caller).mayAllow('GetRole', 'role')) return NOTHING;
     const mayRead = (role: string): boolean => this.#directory.isAllowed(caller, 'GetRole', roleResource(role));

@@ -7,7 +7,7 @@ import type { IfMatch } from './content-versions.ts';
 import { exactly, keepsChanging, notFound, type ResourceEditor } from './editor.ts';
 
 /** Kinds that others refer to by name: assignments to roles, roles to policies. */
-export type Target = 'Role' | 'Policy';
+export type ReferenceTarget = 'Role' | 'Policy';
 
 /**
  * Deletes a target unless something refers to it. Together with confirmTarget() this keeps a deletion and a new reference from both succeeding,
@@ -36,7 +36,7 @@ export type Target = 'Role' | 'Policy';
  */
 export function removeUnreferenced(
   editor: ResourceEditor,
-  kind: Target,
+  kind: ReferenceTarget,
   name: string,
   options: { readonly holder: () => Promise<ManagerError | undefined>; readonly ifMatch: IfMatch | undefined },
 ): Promise<void> {
@@ -62,7 +62,7 @@ export function removeUnreferenced(
  */
 export function confirmTarget(
   editor: ResourceEditor,
-  kind: Target,
+  kind: ReferenceTarget,
   name: string,
   uid: string | undefined,
 ): Promise<boolean> {
@@ -92,7 +92,11 @@ export function withoutMark<T extends Role | Policy>(object: T): T {
 }
 
 /** @throws {StoreError} conflict; a target that no longer exists counts as changed, so that the caller looks again */
-async function removeMark(editor: ResourceEditor, kind: Target, object: ResourceByKind[Target]): Promise<void> {
+async function removeMark(
+  editor: ResourceEditor,
+  kind: ReferenceTarget,
+  object: ResourceByKind[ReferenceTarget],
+): Promise<void> {
   try {
     await editor.store.update(kind, withoutMark(object));
   } catch (error) {
@@ -102,7 +106,11 @@ async function removeMark(editor: ResourceEditor, kind: Target, object: Resource
 }
 
 /** Removes the mark of a cancelled deletion. If another writer has changed the object, the operator removes the mark. */
-async function unmark(editor: ResourceEditor, kind: Target, object: ResourceByKind[Target]): Promise<void> {
+async function unmark(
+  editor: ResourceEditor,
+  kind: ReferenceTarget,
+  object: ResourceByKind[ReferenceTarget],
+): Promise<void> {
   try {
     await editor.store.update(kind, withoutMark(object));
   } catch (error) {

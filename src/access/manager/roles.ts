@@ -1,4 +1,4 @@
-import type { Parts } from '../../platform/long-work.ts';
+import type { Slices } from '../../platform/long-work.ts';
 import type { Policy, Role } from '../../resources/kinds.ts';
 import { API_VERSION, type ObjectMeta } from '../../resources/meta.ts';
 import type { Directory } from '../directory.ts';
@@ -70,7 +70,7 @@ export class RoleManager {
   }
 
   /** Roles that the caller may read, by name. */
-  *list(caller: Principal, range: ListRange = {}): Parts<ListPart<Role>> {
+  *list(caller: Principal, range: ListRange = {}): Slices<ListPart<Role>> {
     if (!this.#directory.grantsOf(caller).mayAllow('GetRole', 'role')) return NOTHING;
     const mayRead = ({ metadata }: Role): boolean =>
       this.#directory.isAllowed(caller, 'GetRole', roleResource(metadata.name));
@@ -166,7 +166,7 @@ export class RoleManager {
   }
 
   /** Existing policies of a role that the caller may read, by name. @throws {StoreError} not-found */
-  *policies(caller: Principal, name: string, range: ListRange = {}): Parts<ListPart<Policy>> {
+  *policies(caller: Principal, name: string, range: ListRange = {}): Slices<ListPart<Policy>> {
     const names = (this.#editor.mustGet('Role', name).spec.policies ?? []).toSorted();
     const policies = names.map((policy) => this.#editor.store.get('Policy', policy));
     const mayRead = ({ metadata }: Policy): boolean =>
@@ -200,10 +200,10 @@ function withoutPolicy(spec: Role['spec'], policy: string): Role['spec'] {
   return policies.includes(policy) ? { ...spec, policies: policies.filter((name) => name !== policy) } : spec;
 }
 
-type Named = 'Role' | 'Policy';
+type ReferencedKind = 'Role' | 'Policy';
 
 /** @throws {ManagerError} forbidden */
-export function requireNotPredefined(kind: Named, name: string): void {
+export function requireNotPredefined(kind: ReferencedKind, name: string): void {
   if (!isPredefined(name)) return;
   throw new ManagerError(
     'forbidden',
@@ -212,7 +212,7 @@ export function requireNotPredefined(kind: Named, name: string): void {
 }
 
 /** @throws {ManagerError} already-exists */
-export function requireNotReserved(kind: Named, name: string): void {
+export function requireNotReserved(kind: ReferencedKind, name: string): void {
   if (!isPredefined(name)) return;
   throw new ManagerError(
     'already-exists',
@@ -221,7 +221,7 @@ export function requireNotReserved(kind: Named, name: string): void {
 }
 
 /** @throws {ManagerError} invalid */
-export function requireSameName(kind: Named, name: string, sent: string | undefined): void {
+export function requireSameName(kind: ReferencedKind, name: string, sent: string | undefined): void {
   if (sent === undefined || sent === name) return;
   throw new ManagerError(
     'invalid',

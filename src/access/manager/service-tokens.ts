@@ -1,4 +1,4 @@
-import type { Parts } from '../../platform/long-work.ts';
+import type { Slices } from '../../platform/long-work.ts';
 import type { ServiceToken } from '../../resources/kinds.ts';
 import { API_VERSION } from '../../resources/meta.ts';
 import type { Directory } from '../directory.ts';
@@ -86,7 +86,7 @@ export class ServiceTokenManager {
   }
 
   /** Tokens that the caller may read, by name. */
-  *list(caller: Principal, range: ListRange = {}): Parts<ListPart<ServiceToken>> {
+  *list(caller: Principal, range: ListRange = {}): Slices<ListPart<ServiceToken>> {
     if (!this.#directory.grantsOf(caller).mayAllow('GetServiceToken', 'service-token')) return NOTHING;
     const mayRead = ({ metadata }: ServiceToken): boolean =>
       this.#directory.isAllowed(caller, 'GetServiceToken', serviceTokenResource(metadata.name));

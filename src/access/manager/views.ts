@@ -105,9 +105,9 @@ export function createdBy(metadata: Readonly<ObjectMeta>): string {
 /** Field manager names of operator and gateway, derived from their user agents. */
 const OWN_MANAGER = /^olap-warden(?:-|$)/u;
 
-type Described = Role | Policy;
+type DescribedResource = Role | Policy;
 
-function history({ metadata, spec }: Described): Omit<RoleView, keyof Reference> {
+function history({ metadata, spec }: DescribedResource): Omit<RoleView, keyof Reference> {
   const created = createdAt(metadata);
   const platform = isPredefined(metadata.name);
   return {

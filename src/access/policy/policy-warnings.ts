@@ -68,7 +68,7 @@ export function policyWarnings({ statements }: Statements, known: KnownNames): s
   return more > 0 ? [...warnings, `and ${more} more`] : warnings;
 }
 
-interface Named {
+interface NamedResource {
   readonly kind: string;
   readonly id: string;
 }
@@ -80,7 +80,7 @@ export function namedTables({ statements }: Statements, deployment: Deployment):
 }
 
 /** The resource of this deployment that the pattern names exactly; undefined for a glob or a resource elsewhere. */
-function namedResource(text: string, deployment: Deployment): Named | undefined {
+function namedResource(text: string, deployment: Deployment): NamedResource | undefined {
   // A large policy has thousands of globs, which need not be parsed to be left out.
   if (text.includes('*', text.lastIndexOf(':') + 1)) return undefined;
   const parsed = parseSrnPattern(text);
@@ -91,7 +91,7 @@ function namedResource(text: string, deployment: Deployment): Named | undefined 
   return isHere(parsed.value, named, deployment) ? named : undefined;
 }
 
-function isHere(pattern: SrnPattern, named: Named, deployment: Deployment): boolean {
+function isHere(pattern: SrnPattern, named: NamedResource, deployment: Deployment): boolean {
   return patternMatches(pattern, completeSrn({ levels: [named] }, deployment));
 }
 
@@ -105,7 +105,7 @@ function suggestion(id: string, names: ReadonlySet<string>): string | undefined 
   return id.length > MAX_SUGGESTED_LENGTH || names.size > MAX_SEARCHED ? undefined : nearest(id, names);
 }
 
-function describe({ kind, id }: Named, filtered: boolean, meant: string | undefined): string {
+function describe({ kind, id }: NamedResource, filtered: boolean, meant: string | undefined): string {
   const missing = filtered ? 'does not exist or is not visible to you' : 'does not exist';
   const what = `${kind === 'service-token' ? 'service token' : kind} \`${id}\` ${missing}`;
   return meant === undefined ? what : `${what}; did you mean \`${meant}\`?`;

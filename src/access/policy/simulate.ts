@@ -1,4 +1,4 @@
-import type { Parts } from '../../platform/long-work.ts';
+import type { Slices } from '../../platform/long-work.ts';
 import { SUBJECT_TYPES, type Subject, type SubjectType } from '../../resources/role-assignment.ts';
 import type { Decision } from '../authorizer.ts';
 import type { GrantSet } from './grants/grant-set.ts';
@@ -36,7 +36,7 @@ export function* simulate(
   subjects: readonly Subject[],
   unsaved: unknown,
   requests: readonly SimulatedRequest[],
-): Parts<Simulation> {
+): Slices<Simulation> {
   const all = withDomains(subjects);
   const roles = [...new Set(all.flatMap((subject) => rolesOfSubject(directory, subject)))].sort();
   const grants = directory.engine.simulatedGrants(roles, unsaved);

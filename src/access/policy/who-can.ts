@@ -1,6 +1,6 @@
-import type { Parts } from '../../platform/long-work.ts';
+import type { Slices } from '../../platform/long-work.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
-import type { Decision, MatchedStatement } from '../authorizer.ts';
+import type { Decision, DecidingStatement } from '../authorizer.ts';
 import type { Directory } from '../directory.ts';
 import { asPrincipal, decideForAll } from './simulate.ts';
 import type { Srn } from './srn.ts';
@@ -9,7 +9,7 @@ import type { Srn } from './srn.ts';
 export interface GrantingRole {
   readonly role: string;
   /** The first deciding statement of the role. */
-  readonly by: MatchedStatement;
+  readonly by: DecidingStatement;
   /** Of the assignment or, if that is earlier, of the service token: milliseconds since the epoch, or Infinity. */
   readonly expiry: number;
 }
@@ -22,7 +22,7 @@ export interface Granted {
 export interface AllowingRole {
   readonly role: string;
   /** The first deciding statement. */
-  readonly by: MatchedStatement;
+  readonly by: DecidingStatement;
 }
 
 export interface WhoCan {
@@ -50,7 +50,7 @@ export interface WhoCanRequest {
  * Roles that allow `action` on the resource, and the subjects of role assignments that may perform it, each evaluated separately and with the
  * code that enforces. A person with several subjects (user, groups, domain) may have more permissions, or fewer because of a deny.
  */
-export function* whoCan(directory: Directory, request: WhoCanRequest): Parts<WhoCan> {
+export function* whoCan(directory: Directory, request: WhoCanRequest): Slices<WhoCan> {
   const decide = cachedDecisions(directory, request);
   const granted: Granted[] = [];
   let total = 0;
@@ -95,8 +95,8 @@ function cachedDecisions(directory: Directory, request: WhoCanRequest): (roles: 
   };
 }
 
-function firstByRole({ matchedStatements }: Decision): Map<string, MatchedStatement> {
-  const first = new Map<string, MatchedStatement>();
+function firstByRole({ matchedStatements }: Decision): Map<string, DecidingStatement> {
+  const first = new Map<string, DecidingStatement>();
   for (const matched of matchedStatements) {
     const role = matched.role ?? '';
     if (!first.has(role)) first.set(role, matched);

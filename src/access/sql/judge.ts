@@ -1,4 +1,4 @@
-import { atOnce, type Parts } from '../../platform/long-work.ts';
+import { atOnce, type Slices } from '../../platform/long-work.ts';
 import { SQL_LIMITS, type SqlLimits } from './limits.ts';
 import type { Steps } from './lexer.ts';
 import type { TableName } from '../../pinot/table-name.ts';
@@ -59,7 +59,7 @@ export function* judgingSql(
   sql: string,
   context: SqlContext,
   steps: Steps = { count: 0 },
-): Parts<JudgedSql | RefusedSql> {
+): Slices<JudgedSql | RefusedSql> {
   try {
     return yield* judge(sql, context, steps);
   } catch (error) {
@@ -67,7 +67,7 @@ export function* judgingSql(
   }
 }
 
-function* judge(sql: string, context: SqlContext, steps: Steps): Parts<JudgedSql> {
+function* judge(sql: string, context: SqlContext, steps: Steps): Slices<JudgedSql> {
   const { database, queryOptions, limits = SQL_LIMITS } = context;
   if (Buffer.byteLength(sql) > limits.bytes) throw new SqlRefusal(`the text is longer than ${limits.bytes} bytes`);
   const budget = newBudget(limits, steps);

@@ -1,4 +1,4 @@
-import { atOnce, type Parts } from '../../platform/long-work.ts';
+import { atOnce, type Slices } from '../../platform/long-work.ts';
 import type { SqlLimits } from './limits.ts';
 import { SqlRefusal } from './refusal.ts';
 
@@ -72,7 +72,7 @@ export function tokenize(sql: string, budget: LexerBudget): Token[] {
 }
 
 /** `tokenize` in parts. */
-export function tokenizing(sql: string, budget: LexerBudget): Parts<Token[]> {
+export function tokenizing(sql: string, budget: LexerBudget): Slices<Token[]> {
   return new Lexer(sql, budget).read();
 }
 
@@ -92,7 +92,7 @@ class Lexer {
     this.#limits = budget.limits;
   }
 
-  *read(): Parts<Token[]> {
+  *read(): Slices<Token[]> {
     const sql = this.#sql;
     if (!sql.isWellFormed())
       throw new SqlRefusal('the text contains half of a surrogate pair, which is not a character');

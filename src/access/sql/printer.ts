@@ -1,4 +1,4 @@
-import { atOnce, type Parts } from '../../platform/long-work.ts';
+import { atOnce, type Slices } from '../../platform/long-work.ts';
 import { TIME_UNITS, TYPES, CONSTANTS, BARE_FUNCTIONS, KEYWORDS, MARKS } from './keywords.ts';
 import type { StringPrefix } from './lexer.ts';
 import { SqlRefusal } from './refusal.ts';
@@ -21,7 +21,7 @@ export function print(script: Script, databases: Databases, maxLength: number, r
 }
 
 /** `print` in parts. */
-export function* printing(script: Script, databases: Databases, maxLength: number, rewrite?: Rewrite): Parts<string> {
+export function* printing(script: Script, databases: Databases, maxLength: number, rewrite?: Rewrite): Slices<string> {
   const parts: string[] = [];
   let before: string = '';
   let nextPart = TEXTS_PER_PART;
@@ -59,7 +59,7 @@ function* printingText(
   databases: Databases,
   maxLength: number,
   rewrite: Rewrite | undefined,
-): Parts<string> {
+): Slices<string> {
   const text = quotedString(yield* printing(scriptOf(leaf), databases, maxLength, rewrite), '');
   if (text.length > maxLength)
     throw new SqlRefusal(

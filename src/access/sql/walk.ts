@@ -36,9 +36,9 @@ export type Rewrite = (node: Node) => Node;
 /** The leaves of a text in the order in which they are printed. Linear, and without recursion. */
 export class Leaves {
   /** Lists around the current one that are not at their end, the innermost one last. */
-  readonly #lists: Parts[] = [];
+  readonly #lists: Children[] = [];
   readonly #places: number[] = [];
-  #list: Parts;
+  #list: Children;
   #at = 0;
 
   readonly #rewrite: Rewrite | undefined;
@@ -72,7 +72,7 @@ export class Leaves {
 }
 
 /** Absent parts are undefined. */
-type Parts = readonly (Part | undefined)[];
+type Children = readonly (Part | undefined)[];
 
 function isLeaf(part: Part): part is Leaf {
   switch (part.kind) {
@@ -107,7 +107,7 @@ const GROUP_BY = words('GROUP', 'BY');
 const ORDER_BY = words('ORDER', 'BY');
 
 /** The parts of a node in the order of the text. */
-function partsOf(node: Node): Parts {
+function partsOf(node: Node): Children {
   switch (node.kind) {
     case 'sequence':
       return node.parts;
@@ -132,7 +132,7 @@ function partsOf(node: Node): Parts {
   }
 }
 
-function partsOfSelect(select: Select): Parts {
+function partsOfSelect(select: Select): Children {
   const { quantifier, from, where, groupBy, having, windows, qualify } = select;
   return [
     SELECT,
@@ -161,7 +161,7 @@ type RareNode = Exclude<
   Sequence | Call | Select | SelectItem | Alias | Query | QueryInParentheses | From | NamedTable
 >;
 
-function partsOfRareNode(node: RareNode): Parts {
+function partsOfRareNode(node: RareNode): Children {
   switch (node.kind) {
     case 'with':
       return [WITH, optional(node.isRecursive, 'RECURSIVE'), separated(COMMA, node.tables)];
@@ -184,7 +184,7 @@ function partsOfRareNode(node: RareNode): Parts {
   }
 }
 
-function partsOfStatement(node: Script | Statement): Parts {
+function partsOfStatement(node: Script | Statement): Children {
   switch (node.kind) {
     case 'script':
       return [separated(markLeaf(';'), node.statements)];
@@ -199,12 +199,12 @@ function partsOfStatement(node: Script | Statement): Parts {
   }
 }
 
-function partsOfUnnest({ isLateral, content, hasOrdinality, alias }: Unnest): Parts {
+function partsOfUnnest({ isLateral, content, hasOrdinality, alias }: Unnest): Children {
   const ordinality = hasOrdinality ? words('WITH', 'ORDINALITY') : undefined;
   return [optional(isLateral, 'LATERAL'), keywordLeaf('UNNEST'), OPEN, content, CLOSE, ordinality, alias];
 }
 
-function partsOfJoin({ words: joinWords, item, match, on, using }: Join): Parts {
+function partsOfJoin({ words: joinWords, item, match, on, using }: Join): Children {
   return [
     joinWords.length === 0 ? COMMA : words(...joinWords),
     item,

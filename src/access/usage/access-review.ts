@@ -1,4 +1,4 @@
-import type { Parts } from '../../platform/long-work.ts';
+import type { Slices } from '../../platform/long-work.ts';
 import { sorted } from '../../platform/sorted.ts';
 import type { Policy } from '../../resources/kinds.ts';
 import type { Subject, SubjectType } from '../../resources/role-assignment.ts';
@@ -71,7 +71,7 @@ export function reviewPorts(
  * Roles, statements, assignments and service tokens that were not used in the last `unusedDays` days, of those that the caller may read, in the order of
  * `reviewKey`. Whatever is younger than `unusedDays` is omitted. While the record itself is younger, the list is empty. Predefined roles and policies are omitted.
  */
-export function* accessReview(ports: ReviewPorts, unusedDays: number, range: ListRange = {}): Parts<AccessReview> {
+export function* accessReview(ports: ReviewPorts, unusedDays: number, range: ListRange = {}): Slices<AccessReview> {
   const { usage } = ports;
   const latestUnusedSince = usage.day - unusedDays;
   const part = new PartBuilder<Unused>(range);
@@ -102,7 +102,7 @@ export function reviewKey(item: Omit<Unused, 'lastUsedAt' | 'unusedSince'>): str
 /** Keys of everything that exists, for the limit of the record. */
 export function* liveUsageKeys(
   ports: Omit<ReviewPorts, 'mayRead' | 'mayReadAny' | 'usage'>,
-): Parts<ReadonlySet<string>> {
+): Slices<ReadonlySet<string>> {
   const keys = new Set<string>();
   for (const candidate of candidates({ ...ports, mayRead: () => true, mayReadAny: () => true }, true)) {
     if (candidate !== undefined) keys.add(candidate.key);

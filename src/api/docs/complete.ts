@@ -3,7 +3,7 @@ import { NAME_PATTERN } from '../../resources/meta.ts';
 import { ACTION_PATTERN, SRN_PATTERN } from '../../resources/policy.ts';
 import type { OperationDocs } from '../server/operation.ts';
 
-type Json = Record<string, unknown>;
+type Fields = Record<string, unknown>;
 
 const NAME = NAME_PATTERN.slice(1, -1);
 
@@ -56,10 +56,12 @@ const FIELD_PATTERNS: readonly (readonly [schema: string, field: string, pattern
   ['SimulateAccessRequest', 'action', '^[A-Za-z*]{1,128}$'],
 ];
 
-const oneOrMore = (item: Json): Json => ({ anyOf: [item, { type: 'array', items: item, minItems: 1, maxItems: 256 }] });
+const oneOrMore = (item: Fields): Fields => ({
+  anyOf: [item, { type: 'array', items: item, minItems: 1, maxItems: 256 }],
+});
 
 /** The policy document of a request. Its own parser reports the path and the nearest valid name. */
-const DOCUMENT_SCHEMAS: Json = {
+const DOCUMENT_SCHEMAS: Fields = {
   PolicyDocumentInput: {
     type: 'object',
     description: 'A policy document.',
@@ -100,7 +102,7 @@ const ETAG = {
   schema: { type: 'string', pattern: '^"[^"]*"$', examples: ['"4711"'] },
 };
 const TAG_LIST = '^(\\*|(W/)?"[!#-~]{0,64}"(, (W/)?"[!#-~]{0,64}")*)$';
-const conditional = (name: string, description: string): Json => ({
+const conditional = (name: string, description: string): Fields => ({
   name,
   in: 'header',
   required: false,
@@ -112,13 +114,13 @@ const IF_MATCH = conditional('If-Match', 'Changes the resource only if it has th
 const IF_NONE_MATCH = conditional('If-None-Match', '304 without a body if the resource has this version (`ETag`).');
 
 /** Adds descriptions, examples, links and version headers to an operation, and patterns to its parameters. */
-export function documentOperation(operation: Json): void {
-  for (const parameter of (operation['parameters'] ?? []) as Json[]) documentParameter(parameter);
+export function documentOperation(operation: Fields): void {
+  for (const parameter of (operation['parameters'] ?? []) as Fields[]) documentParameter(parameter);
   const docs = operation['x-docs'] as OperationDocs | undefined;
   delete operation['x-docs'];
   if (docs === undefined) return;
-  if (docs.request !== undefined) addExample(operation['requestBody'] as Json | undefined, docs.request);
-  const responses = operation['responses'] as Record<string, Json>;
+  if (docs.request !== undefined) addExample(operation['requestBody'] as Fields | undefined, docs.request);
+  const responses = operation['responses'] as Record<string, Fields>;
   const status = Object.keys(responses).find((code) => code.startsWith('2'));
   const ok = status === undefined ? undefined : responses[status];
   if (ok === undefined) return;
@@ -129,39 +131,40 @@ export function documentOperation(operation: Json): void {
   documentVersions(operation, ok, docs);
 }
 
-function documentAccepted(response: Json | undefined, accepted: NonNullable<OperationDocs['accepted']>): void {
+function documentAccepted(response: Fields | undefined, accepted: NonNullable<OperationDocs['accepted']>): void {
   if (response === undefined) return;
   response['description'] = accepted.ok;
   addExample(response, accepted.response);
 }
 
-function documentVersions(operation: Json, ok: Json, { versions }: OperationDocs): void {
+function documentVersions(operation: Fields, ok: Fields, { versions }: OperationDocs): void {
   if (versions === undefined) return;
-  if (versions !== 'remove') ok['headers'] = { ...(ok['headers'] as Json | undefined), ETag: ETAG };
+  if (versions !== 'remove') ok['headers'] = { ...(ok['headers'] as Fields | undefined), ETag: ETAG };
   const condition = versions === 'read' ? IF_NONE_MATCH : versions === 'tag' ? undefined : IF_MATCH;
   if (condition === undefined) return;
-  operation['parameters'] = [...((operation['parameters'] ?? []) as Json[]), condition];
-  const responses = operation['responses'] as Json;
+  operation['parameters'] = [...((operation['parameters'] ?? []) as Fields[]), condition];
+  const responses = operation['responses'] as Fields;
   if (versions === 'read') responses['304'] ??= { description: 'The resource has the version of `If-None-Match`.' };
 }
 
-function documentParameter(parameter: Json): void {
+function documentParameter(parameter: Fields): void {
   const known = PARAMETERS[String(parameter['name'])];
   if (known === undefined) return;
   parameter['example'] ??= known.example;
-  const schema = parameter['schema'] as Json | undefined;
+  const schema = parameter['schema'] as Fields | undefined;
   if (schema !== undefined && known.pattern !== undefined) parameter['schema'] = { pattern: known.pattern, ...schema };
 }
 
-function addExample(message: Json | undefined, example: unknown): void {
-  for (const media of Object.values((message?.['content'] ?? {}) as Record<string, Json>)) media['example'] ??= example;
+function addExample(message: Fields | undefined, example: unknown): void {
+  for (const media of Object.values((message?.['content'] ?? {}) as Record<string, Fields>))
+    media['example'] ??= example;
 }
 
 /** Adds patterns to request bodies, and the schemas of policy documents. */
-export function documentSchemas(schemas: Json): Json {
-  const documented: Json = { ...schemas };
+export function documentSchemas(schemas: Fields): Fields {
+  const documented: Fields = { ...schemas };
   for (const [name, field, pattern] of FIELD_PATTERNS) {
-    const schema = documented[name] as { readonly properties: Readonly<Record<string, Json>> } | undefined;
+    const schema = documented[name] as { readonly properties: Readonly<Record<string, Fields>> } | undefined;
     if (schema === undefined) continue;
     const properties = { ...schema.properties, [field]: { ...schema.properties[field], pattern } };
     documented[name] = { ...schema, properties };

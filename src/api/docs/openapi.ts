@@ -3,7 +3,7 @@ import fastify, { type FastifyInstance, type FastifySchema } from 'fastify';
 import { documentOperation, documentSchemas } from './complete.ts';
 import type { Operation } from '../server/operation.ts';
 
-type Json = Record<string, unknown>;
+type Document = Record<string, unknown>;
 
 const TAGS = [
   { name: 'roles', description: 'Roles, the policies attached to them and the subjects assigned to them.' },
@@ -19,7 +19,7 @@ const TAGS = [
 declare module 'fastify' {
   interface FastifyInstance {
     /** Paths of the data plane in the OpenAPI document. */
-    readonly dataPaths: Readonly<Record<string, Json>>;
+    readonly dataPaths: Readonly<Record<string, Document>>;
   }
 }
 
@@ -73,30 +73,30 @@ const markRoute = ({ schema, url }: { schema: FastifySchema; url: string }) => (
 });
 
 /** Documents the operations with the same plugin, in a fastify instance that serves no requests. */
-async function pathsOf(operations: readonly Operation[]): Promise<Readonly<Record<string, Json>>> {
+async function pathsOf(operations: readonly Operation[]): Promise<Readonly<Record<string, Document>>> {
   const described = fastify({ exposeHeadRoutes: false });
   await described.register(fastifySwagger, { openapi: { openapi: '3.1.0' }, transform: markRoute });
   for (const operation of operations) described.route({ ...operation, handler: () => undefined });
   await described.ready();
-  const { paths = {} } = described.swagger() as unknown as { paths?: Record<string, Json> };
+  const { paths = {} } = described.swagger() as unknown as { paths?: Record<string, Document> };
   await described.close();
   return paths;
 }
 
 /** The OpenAPI document of all routes. Complete once `app` is ready. */
-export function openApiDocument(app: FastifyInstance): Json {
-  const written = app.swagger() as unknown as Json;
-  const document = hoistNamedSchemas({ ...written, paths: { ...(written['paths'] as Json), ...app.dataPaths } });
+export function openApiDocument(app: FastifyInstance): Document {
+  const written = app.swagger() as unknown as Document;
+  const document = hoistNamedSchemas({ ...written, paths: { ...(written['paths'] as Document), ...app.dataPaths } });
   const used = new Set<unknown>();
-  for (const path of Object.values((document['paths'] ?? {}) as Record<string, Json>)) {
-    for (const operation of Object.values(path) as Json[]) {
+  for (const path of Object.values((document['paths'] ?? {}) as Record<string, Document>)) {
+    for (const operation of Object.values(path) as Document[]) {
       completeOperation(operation);
       documentOperation(operation);
       for (const tag of (operation['tags'] ?? []) as unknown[]) used.add(tag);
     }
   }
-  const components = document['components'] as Json;
-  const schemas = documentSchemas(components['schemas'] as Json);
+  const components = document['components'] as Document;
+  const schemas = documentSchemas(components['schemas'] as Document);
   return {
     ...document,
     components: { ...components, schemas },
@@ -117,8 +117,8 @@ const COMMON_ERRORS: readonly (readonly [status: string, description: string])[]
 ];
 
 /** Adds the errors that can occur before any handler runs, so that routes need not list them. */
-function completeOperation(operation: Json): void {
-  const responses = (operation['responses'] ?? {}) as Json;
+function completeOperation(operation: Document): void {
+  const responses = (operation['responses'] ?? {}) as Document;
   const isPublic = Array.isArray(operation['security']) && operation['security'].length === 0;
   for (const [status, description] of COMMON_ERRORS) {
     if (status === '401' && isPublic) continue;
@@ -138,19 +138,19 @@ function markNames(node: unknown): unknown {
 }
 
 /** Moves named schemas to the components and leaves references in their place. */
-function hoistNamedSchemas(document: Json): Json {
-  const schemas: Json = {};
+function hoistNamedSchemas(document: Document): Document {
+  const schemas: Document = {};
   const hoisted = mapObjects(document, ({ [NAME_MARK]: name, ...rest }) => {
     if (typeof name !== 'string') return rest;
     schemas[name] = rest;
     return { $ref: `#/components/schemas/${name}` };
-  }) as Json;
-  const components = (hoisted['components'] ?? {}) as Json;
-  return { ...hoisted, components: { ...components, schemas: { ...(components['schemas'] as Json), ...schemas } } };
+  }) as Document;
+  const components = (hoisted['components'] ?? {}) as Document;
+  return { ...hoisted, components: { ...components, schemas: { ...(components['schemas'] as Document), ...schemas } } };
 }
 
 /** Copies plain data and applies `change` to each object, innermost first. */
-function mapObjects(node: unknown, change: (object: Json) => Json): unknown {
+function mapObjects(node: unknown, change: (object: Document) => Document): unknown {
   if (Array.isArray(node)) return node.map((entry) => mapObjects(entry, change));
   if (typeof node !== 'object' || node === null) return node;
   return change(Object.fromEntries(Object.entries(node).map(([key, value]) => [key, mapObjects(value, change)])));

@@ -76,9 +76,9 @@ function runningPart(status: ClusterHealthReportStatus | undefined): ClusterHeal
   return { taskId: id, step: progress.done === undefined ? 'begins' : 'reads the cluster', ...progress };
 }
 
-type Described = 'origin' | 'title' | 'category' | 'remediation' | 'severity';
+type DescribedField = 'origin' | 'title' | 'category' | 'remediation' | 'severity';
 
-function entry(check: CheckStatus): Omit<HealthCheckEntry, Described> & Pick<CheckStatus, 'severity'> {
+function entry(check: CheckStatus): Omit<HealthCheckEntry, DescribedField> & Pick<CheckStatus, 'severity'> {
   return {
     name: check.name,
     status: check.status,

@@ -14,7 +14,7 @@ export interface BodyTables {
   readonly readsOthers: boolean;
 }
 
-type Json = Readonly<Record<string, unknown>>;
+type BodyFields = Readonly<Record<string, unknown>>;
 
 /** Fields of a body that hold a table configuration or a schema. */
 const PARTS = ['schema', 'offline', 'realtime', 'tableConfig'] as const;
@@ -67,11 +67,11 @@ export function textsOfTables(body: unknown): readonly string[] {
   return distinctNames(texts);
 }
 
-function taskConfigs(part: Json): Json[] {
+function taskConfigs(part: BodyFields): BodyFields[] {
   return Object.values(objectAt(objectAt(part, 'task'), 'taskTypeConfigsMap')).filter(isObject);
 }
 
-function holdsSql(task: Json): boolean {
+function holdsSql(task: BodyFields): boolean {
   return Object.keys(task).some((key) => /sql|query/i.test(key));
 }
 
@@ -83,7 +83,7 @@ function isOfOtherCluster(table: unknown): boolean {
   return isObject(table) ? (table['multiCluster'] ?? false) !== false : table !== null;
 }
 
-function requireSpelling(part: Json): void {
+function requireSpelling(part: BodyFields): void {
   for (const key of Object.keys(part)) {
     const spelling = SPELLING.get(key.toLowerCase());
     if (spelling !== undefined && spelling !== key) {
@@ -92,21 +92,21 @@ function requireSpelling(part: Json): void {
   }
 }
 
-function textAt(part: Json, name: string): string | undefined {
+function textAt(part: BodyFields, name: string): string | undefined {
   const value = part[name];
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'string' && value !== '') return value;
   throw new HttpError(400, `\`${name}\` in the body must be a non-empty string`);
 }
 
-function objectAt(part: Json, name: string): Json {
+function objectAt(part: BodyFields, name: string): BodyFields {
   const value = part[name];
   if (value === undefined || value === null) return {};
   if (isObject(value)) return value;
   throw new HttpError(400, `\`${name}\` in the body must be an object`);
 }
 
-function isObject(value: unknown): value is Json {
+function isObject(value: unknown): value is BodyFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

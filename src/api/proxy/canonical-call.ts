@@ -1,7 +1,7 @@
 import { DECIDING_PARAMETERS, TABLE_PARAMETERS, type EngineCall } from '../../pinot/call-actions.ts';
 import { canonicalName } from '../engine/table-names.ts';
 import { HttpError } from '../server/errors.ts';
-import type { Target } from '../server/request/target.ts';
+import type { RequestTarget } from '../server/request/target.ts';
 
 /**
  * Serializes the parsed path and query string for the controller. Jersey decodes each segment and parameter to exactly the text that was authorized:
@@ -11,7 +11,7 @@ import type { Target } from '../server/request/target.ts';
  * @throws {HttpError} 400 for what the engine could interpret differently
  */
 export function canonicalPath(
-  { segments, parameters }: Target,
+  { segments, parameters }: RequestTarget,
   { tableSegments, filtered }: Pick<EngineCall, 'tableSegments' | 'filtered'>,
   database: string | undefined,
 ): string {
@@ -33,7 +33,7 @@ export function canonicalPath(
  * @throws {HttpError} 400 if the body names another table than the path
  */
 export function pathOfBody(
-  target: Target,
+  target: RequestTarget,
   call: Pick<EngineCall, 'tableSegments' | 'filtered'>,
   named: string,
   database: string | undefined,

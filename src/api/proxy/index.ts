@@ -24,7 +24,7 @@ import {
 } from './denied-tables.ts';
 import { rewriteOf, type Address } from './lists.ts';
 import { ListMemory, passList } from './pass-list.ts';
-import { singleParameter, type Target } from '../server/request/target.ts';
+import { singleParameter, type RequestTarget } from '../server/request/target.ts';
 
 export interface EngineProxyOptions {
   readonly engine: Engine & KnownTables;
@@ -92,7 +92,7 @@ interface JudgedCall {
 async function judge(
   request: FastifyRequest,
   call: EngineCall,
-  target: Target,
+  target: RequestTarget,
   options: EngineProxyOptions,
 ): Promise<JudgedCall> {
   const path = canonicalPath(target, call, databaseOf(request.headers));

@@ -11,7 +11,7 @@ export interface Address {
 }
 
 /** Changes a JSON response of the controller before it is sent to the client. */
-export type Rewrite = (response: unknown, context: RewriteContext) => unknown;
+export type RewriteResponse = (response: unknown, context: RewriteContext) => unknown;
 
 export interface RewriteContext {
   /** Whether the caller may see a table name from the response. */
@@ -20,13 +20,13 @@ export interface RewriteContext {
   readonly broker: Address | undefined;
 }
 
-type Json = Readonly<Record<string, unknown>>;
+type ListedFields = Readonly<Record<string, unknown>>;
 
-const names: Rewrite = (response, { visible }) =>
+const names: RewriteResponse = (response, { visible }) =>
   Array.isArray(response) ? response.filter((name) => typeof name === 'string' && visible(name)) : [];
 
 /** `{tables: [name, …]}`, and for a tenant from 1.4 on `tablesWithProperties: [{tableNameWithType, …}, …]`. Other fields could name tables. */
-const tablesField: Rewrite = (response, context) => {
+const tablesField: RewriteResponse = (response, context) => {
   const { tables, tablesWithProperties } = object(response);
   if (!Array.isArray(tablesWithProperties)) return { tables: names(tables, context) };
   const isVisible = (entry: unknown): boolean => {
@@ -39,7 +39,7 @@ const tablesField: Rewrite = (response, context) => {
 };
 
 /** `{<table>: brokers, …}` */
-const byTable: Rewrite = (response, context) =>
+const byTable: RewriteResponse = (response, context) =>
   Object.fromEntries(
     Object.entries(object(response))
       .filter(([table]) => context.visible(table))
@@ -47,17 +47,17 @@ const byTable: Rewrite = (response, context) =>
   );
 
 /** `{<tenant>: brokers, …}` */
-const byTenant: Rewrite = (response, context) =>
+const byTenant: RewriteResponse = (response, context) =>
   Object.fromEntries(Object.entries(object(response)).map(([tenant, list]) => [tenant, brokers(list, context)]));
 
 /** `{tenants: …, tables: …}` */
-const tenantsAndTables: Rewrite = (response, context) => ({
+const tenantsAndTables: RewriteResponse = (response, context) => ({
   tenants: byTenant(object(response)['tenants'], context),
   tables: byTable(object(response)['tables'], context),
 });
 
 /** Brokers as names (`Broker_<host>_<port>`) or as `{host, port, instanceName}`, replaced by the gateway. */
-const brokers: Rewrite = (response, { broker }) => {
+const brokers: RewriteResponse = (response, { broker }) => {
   if (broker === undefined || !Array.isArray(response) || response.length === 0) return response;
   const instanceName = `Broker_${broker.host}_${broker.port}`;
   const [first] = response as unknown[];
@@ -66,7 +66,7 @@ const brokers: Rewrite = (response, { broker }) => {
 };
 
 /** `{schemasInfo: [{schemaName, …}, …], uncachedSchemas: [name, …]}` */
-const schemasInfo: Rewrite = (response, context) => {
+const schemasInfo: RewriteResponse = (response, context) => {
   const { visible } = context;
   const { schemasInfo, uncachedSchemas } = object(response);
   const list = Array.isArray(schemasInfo) ? (schemasInfo as unknown[]) : [];
@@ -81,7 +81,7 @@ const schemasInfo: Rewrite = (response, context) => {
 };
 
 /** `{leadControllerEntryMap: {<resource>: {leadControllerId, tableNames}}}` */
-const leaders: Rewrite = (response, context) => ({
+const leaders: RewriteResponse = (response, context) => ({
   ...object(response),
   leadControllerEntryMap: Object.fromEntries(
     Object.entries(object(object(response)['leadControllerEntryMap'])).map(([resource, entry]) => [
@@ -91,7 +91,7 @@ const leaders: Rewrite = (response, context) => ({
   ),
 });
 
-const REWRITES: Readonly<Record<string, Rewrite>> = {
+const REWRITES: Readonly<Record<string, RewriteResponse>> = {
   '/tables': tablesField,
   '/schemas': names,
   '/tableConfigs': names,
@@ -114,7 +114,7 @@ const REWRITES: Readonly<Record<string, Rewrite>> = {
 };
 
 /** How to rewrite the response; undefined to forward it unchanged. */
-export function rewriteOf(method: string, segments: readonly string[]): Rewrite | undefined {
+export function rewriteOf(method: string, segments: readonly string[]): RewriteResponse | undefined {
   if (method !== 'GET' && method !== 'HEAD') return undefined;
   const exact = REWRITES[`/${segments.join('/')}`];
   if (exact !== undefined || segments.length < 3) return exact;
@@ -144,6 +144,6 @@ export function addressOf(request: FastifyRequest): Address | undefined {
   return { host, port: port === undefined ? (request.protocol === 'https' ? 443 : 80) : Number(port) };
 }
 
-function object(value: unknown): Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
+function object(value: unknown): ListedFields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as ListedFields) : {};
 }

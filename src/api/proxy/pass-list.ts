@@ -6,7 +6,7 @@ import type { FairQueue } from '../../platform/fair-queue.ts';
 import { admit } from '../server/admission/admit.ts';
 import { credentialRefused, HttpError } from '../server/errors.ts';
 import { clientSignal } from '../server/client-signal.ts';
-import { addressOf, visibleTo, type Address, type Rewrite } from './lists.ts';
+import { addressOf, visibleTo, type Address, type RewriteResponse } from './lists.ts';
 
 /** Maximum size of lists of tables and of brokers. */
 const MAX_LIST_BYTES = 64 * 1024 * 1024;
@@ -17,7 +17,7 @@ const EXPECTED_BYTES = 64 * 1024;
 export class ListMemory {
   readonly #memory: FairQueue;
   /** The largest list so far, by kind of list: the next one is about as large. */
-  readonly #largest = new Map<Rewrite, number>();
+  readonly #largest = new Map<RewriteResponse, number>();
 
   constructor(memory: FairQueue) {
     this.#memory = memory;
@@ -30,7 +30,7 @@ export class ListMemory {
    */
   async reserve(
     caller: string,
-    rewrite: Rewrite,
+    rewrite: RewriteResponse,
     { raw }: FastifyReply,
     signal: AbortSignal,
   ): Promise<(bytes: number) => void> {
@@ -48,7 +48,7 @@ export class ListMemory {
 }
 
 interface ListCall {
-  readonly rewrite: Rewrite;
+  readonly rewrite: RewriteResponse;
   readonly judged: { readonly path: string; readonly headers: Readonly<Record<string, string>> };
 }
 

@@ -11,7 +11,7 @@ import type { EngineResponse } from '../../pinot/types.ts';
 import { FORWARDED_HEADER, MAX_PEERS, type GatewayAddress } from '../../results/peers/peers.ts';
 import { passedSession } from '../server/authentication/session-cookie.ts';
 import type { RequestContext } from '../server/context.ts';
-import { printTarget, type Target } from '../server/request/target.ts';
+import { printTarget, type RequestTarget } from '../server/request/target.ts';
 import { HttpError } from '../server/errors.ts';
 
 export interface PeerClientOptions {
@@ -92,7 +92,7 @@ export class PeerClient {
    */
   async forward(
     request: RequestContext,
-    target: Target,
+    target: RequestTarget,
     peer: GatewayAddress,
     signal: AbortSignal,
   ): Promise<EngineResponse> {

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { EngineResponse } from '../../pinot/types.ts';
 import { type ForwardAddress, FORWARDED_HEADER, type PeerDirectory } from '../../results/peers/peers.ts';
 import type { RequestContext } from '../server/context.ts';
-import type { Target } from '../server/request/target.ts';
+import type { RequestTarget } from '../server/request/target.ts';
 import { HttpError } from '../server/errors.ts';
 import type { PeerClient } from './peer-client.ts';
 
@@ -24,7 +24,7 @@ const ABSENT_RETRY_AFTER_SECONDS = '5';
 /** The gateway that stores a result. */
 export interface Holder {
   /** @throws {HttpError} 503 where it does not respond */
-  forward(request: RequestContext, target: Target, signal: AbortSignal): Promise<EngineResponse>;
+  forward(request: RequestContext, target: RequestTarget, signal: AbortSignal): Promise<EngineResponse>;
 }
 
 /**

@@ -4,13 +4,13 @@ import type { PaginationSettings } from '../../results/settings.ts';
 import type { QueryStatus } from './status-schemas.ts';
 
 /** Parts that the status of a query needs. */
-export interface StatusParts {
+export interface StatusFields {
   readonly queries: Pick<PaginatedQueries, 'holder'>;
   readonly settings: () => PaginationSettings;
 }
 
 /** The status as responses have it. @param now epoch milliseconds */
-export function queryStatus(status: RunStatus, { queries, settings }: StatusParts, now: number): QueryStatus {
+export function queryStatus(status: RunStatus, { queries, settings }: StatusFields, now: number): QueryStatus {
   const { rowCount, tables, warnings, ...shared } = status;
   const { holder } = queries;
   const { pageSize, maxPageSize } = settings();

@@ -15,11 +15,11 @@ import { clientSignal } from '../server/client-signal.ts';
 import { requireDelete, requireStatus } from './access.ts';
 import { queriesOfPeers } from './peer-queries.ts';
 import { holderOf, type PeerRouting } from './peer-routing.ts';
-import { queryStatus, type StatusParts } from './query-status.ts';
+import { queryStatus, type StatusFields } from './query-status.ts';
 import { ForwardHeaders, RequestIdParams, READ_ERRORS } from './schemas.ts';
 import { MineQuerystring, MyQueries, QueryStatus } from './status-schemas.ts';
 
-export interface QueryRunRoutes extends StatusParts {
+export interface QueryRunRoutes extends StatusFields {
   readonly runs: QueryRuns;
   readonly store: Pick<ResultStore, 'list'>;
   readonly clock: Pick<Clock, 'now'>;

@@ -1,13 +1,13 @@
 /// <reference types="@fastify/swagger" />
 import { STATEMENT, AUTHOR, ROLE, SUMMARY, SUBJECT } from './examples.ts';
 import type { FastifyInstance } from 'fastify';
-import type { Decision, MatchedStatement } from '../../access/authorizer.ts';
+import type { Decision, DecidingStatement } from '../../access/authorizer.ts';
 import type { RbacManager } from '../../access/manager/manager.ts';
 import { requireDocument } from '../../access/manager/policies.ts';
 import { reference } from '../../access/manager/views.ts';
 import { subjectTypeOf, type SimulatedRequest } from '../../access/policy/simulate.ts';
 import { clusterResource, srnText } from '../../access/policy/srn.ts';
-import type { Parts } from '../../platform/long-work.ts';
+import type { Slices } from '../../platform/long-work.ts';
 import type { PolicySpec, Statement } from '../../resources/policy.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import { requireAllowed } from '../server/context.ts';
@@ -133,7 +133,7 @@ function* simulateAccess(
   manager: RbacManager,
   body: SimulateAccessRequest,
   { asked, requests }: Questions,
-): Parts<SimulateAccessResponse> {
+): Slices<SimulateAccessResponse> {
   const unsaved =
     body.policyDocumentJson === undefined && body.policyDocument === undefined ? undefined : requireDocument(body);
   const simulation = yield* manager.simulate(subjectsOf(body), unsaved, requests);
@@ -194,7 +194,7 @@ function answerView(
 
 function statementView(
   manager: RbacManager,
-  { role, policy, statementIndex, effect }: MatchedStatement,
+  { role, policy, statementIndex, effect }: DecidingStatement,
   unsaved: PolicySpec | undefined,
   remaining: Remaining,
 ): Matched {

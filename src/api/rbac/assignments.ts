@@ -25,7 +25,7 @@ import { findPage, inTurn, jsonArray, sendJson, sendList } from './lists.ts';
 import { write } from '../server/audited-write.ts';
 import { responsesOf, listOf, nameFromPath } from './support.ts';
 
-interface ByRole {
+interface RoleParameters {
   Params: { roleSrn: string };
 }
 
@@ -51,10 +51,10 @@ export function assignmentRoutes(app: FastifyInstance, manager: RbacManager): vo
     const view = (assignment: AssignmentView) => withLastUse(role, assignment);
     return sendJson(request, reply, jsonArray(items, { view, schema: Assignment }));
   };
-  type Assign = ByRole & { Body: Static<typeof AssignmentRequest> };
+  type Assign = RoleParameters & { Body: Static<typeof AssignmentRequest> };
   const schema = { params: RoleParams, response: responsesOf(Assignment, 400, 404, 409, 412) };
 
-  app.post<ByRole & { Body: Static<typeof CreateAssignmentRequest> }>(
+  app.post<RoleParameters & { Body: Static<typeof CreateAssignmentRequest> }>(
     '/roles/:roleSrn/create-assignment',
     {
       ...HONOURS_IF_MATCH,
@@ -118,7 +118,7 @@ export function assignmentRoutes(app: FastifyInstance, manager: RbacManager): vo
     },
   );
 
-  app.get<ByRole & { Querystring: ListQuery }>(
+  app.get<RoleParameters & { Querystring: ListQuery }>(
     '/roles/:roleSrn/assignments',
     {
       schema: {
@@ -137,7 +137,7 @@ export function assignmentRoutes(app: FastifyInstance, manager: RbacManager): vo
     },
   );
 
-  app.put<ByRole & { Body: Static<typeof ReplaceAssignmentsRequest> }>(
+  app.put<RoleParameters & { Body: Static<typeof ReplaceAssignmentsRequest> }>(
     '/roles/:roleSrn/assignments',
     {
       ...HONOURS_IF_MATCH,

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { ListPart, ListRange } from '../../access/manager/list-part.ts';
-import type { Parts, Turn } from '../../platform/long-work.ts';
+import type { Slices, Turn } from '../../platform/long-work.ts';
 import { clientSignal } from '../server/client-signal.ts';
 import { serializerOf } from '../server/app-serialization.ts';
 import { compressedStream } from '../server/compression.ts';
@@ -17,7 +17,7 @@ const CHUNK_LENGTH = 64 * 1024;
 /** How the entries of a list are found and shown. */
 export interface Listing<T> {
   /** In ascending order of their keys. */
-  readonly find: (range: ListRange) => Parts<ListPart<T>>;
+  readonly find: (range: ListRange) => Slices<ListPart<T>>;
   readonly keyOf: (item: T) => string;
   readonly view: (item: T) => unknown;
   /** Of one entry. */
@@ -34,7 +34,7 @@ export async function sendList<T>(request: ListRequest, reply: FastifyReply, lis
 export async function findPage<T, P extends ListPart<T>>(
   request: ListRequest,
   reply: FastifyReply,
-  { find, keyOf }: { readonly find: (range: ListRange) => Parts<P>; readonly keyOf: (item: T) => string },
+  { find, keyOf }: { readonly find: (range: ListRange) => Slices<P>; readonly keyOf: (item: T) => string },
 ): Promise<P> {
   const { limit, continue: token } = request.query;
   const after = token === undefined ? undefined : decodeContinue(token);
@@ -45,7 +45,7 @@ export async function findPage<T, P extends ListPart<T>>(
 }
 
 /** Does the work for a list or review in the caller's turn. @throws {HttpError} 429, 499, 503; what the work throws */
-export function inTurn<T>(request: FastifyRequest, reply: FastifyReply, work: Parts<T>): Promise<T> {
+export function inTurn<T>(request: FastifyRequest, reply: FastifyReply, work: Slices<T>): Promise<T> {
   return request.server.work.list(request.principal.srn, work, clientSignal(reply));
 }
 

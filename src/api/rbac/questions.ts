@@ -6,7 +6,7 @@ import { ANY_ACTION } from '../../pinot/action-names.ts';
 import { HttpError } from '../server/errors.ts';
 
 /** A question of simulate-access or who-can: one action on one resource. */
-export interface Question {
+export interface AskedQuestion {
   readonly action: string;
   readonly resource: string;
 }
@@ -23,7 +23,7 @@ export interface Fields {
  */
 export async function readQuestions(
   manager: RbacManager,
-  questions: readonly Question[],
+  questions: readonly AskedQuestion[],
   fields: Fields,
 ): Promise<SimulatedRequest[]> {
   const asked = questions.map((question) => ({
@@ -37,7 +37,7 @@ export async function readQuestions(
   });
 }
 
-function readQuestion(manager: RbacManager, { action, resource }: Question, fields: Fields): AskedResource {
+function readQuestion(manager: RbacManager, { action, resource }: AskedQuestion, fields: Fields): AskedResource {
   const asked = parseAskedResource(resource, manager.directory.deployment);
   if (!asked.ok) throw new HttpError(400, `${fields.resource}: ${asked.message}`);
   const problem = action === ANY_ACTION ? undefined : problemOf(action);

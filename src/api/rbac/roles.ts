@@ -16,7 +16,7 @@ import { sendList } from './lists.ts';
 import { write } from '../server/audited-write.ts';
 import { responsesOf, Empty, listOf, nameFrom, nameFromPath, requireSameSrn } from './support.ts';
 
-interface ByRole {
+interface RolePath {
   Params: { roleSrn: string };
 }
 
@@ -70,7 +70,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
       }),
   );
 
-  app.get<ByRole>(
+  app.get<RolePath>(
     '/roles/:roleSrn',
     {
       schema: {
@@ -87,7 +87,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
     },
   );
 
-  app.put<ByRole & { Body: Static<typeof UpdateRoleRequest> }>(
+  app.put<RolePath & { Body: Static<typeof UpdateRoleRequest> }>(
     '/roles/:roleSrn',
     {
       ...HONOURS_IF_MATCH,
@@ -116,7 +116,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
     },
   );
 
-  app.delete<ByRole>(
+  app.delete<RolePath>(
     '/roles/:roleSrn',
     {
       ...HONOURS_IF_MATCH,
@@ -139,7 +139,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
 }
 
 function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
-  type Attach = ByRole & { Body: Static<typeof AttachPolicyRequest> };
+  type Attach = RolePath & { Body: Static<typeof AttachPolicyRequest> };
   const schema = { params: RoleParams, body: AttachPolicyRequest, response: responsesOf(Role, 400, 404, 409, 412) };
   const policyOf = (body: Attach['Body']): string => nameFrom('policy', '`policySrn` in the body', body.policySrn);
 
@@ -197,7 +197,7 @@ function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
     },
   );
 
-  app.get<ByRole & { Querystring: ListQuery }>(
+  app.get<RolePath & { Querystring: ListQuery }>(
     '/roles/:roleSrn/policies',
     {
       schema: {

@@ -1,12 +1,12 @@
 /// <reference types="@fastify/swagger" />
 import type { FastifyInstance } from 'fastify';
 import { Type, type Static } from 'typebox';
-import type { MatchedStatement } from '../../access/authorizer.ts';
+import type { DecidingStatement } from '../../access/authorizer.ts';
 import { nameOf } from '../../access/manager/list-part.ts';
 import type { RbacManager } from '../../access/manager/manager.ts';
 import { clusterResource, roleResource, serviceTokenResource, type Srn } from '../../access/policy/srn.ts';
 import { type Granted, whoCan, type WhoCan } from '../../access/policy/who-can.ts';
-import type { Parts } from '../../platform/long-work.ts';
+import type { Slices } from '../../platform/long-work.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import { requireAllowed } from '../server/context.ts';
 import { inTurn, jsonArray, sendJson } from './lists.ts';
@@ -103,7 +103,7 @@ export function whoCanRoutes(app: FastifyInstance, manager: RbacManager): void {
       const [question] = await readQuestions(manager, [{ action, resource }], FIELDS);
       const { principal } = request;
       const may = (verb: string, on: Srn): boolean => request.server.authorizer.isAllowed(principal, verb, on);
-      function* find(): Parts<WhoCan> {
+      function* find(): Slices<WhoCan> {
         const { items } = yield* manager.roles.list(principal);
         return yield* whoCan(manager.directory, { ...question!, limit, roleNames: items.map(nameOf) });
       }
@@ -139,7 +139,7 @@ function grantedViews(
   });
 }
 
-function decidingView({ role, policy, statementIndex }: MatchedStatement) {
+function decidingView({ role, policy, statementIndex }: DecidingStatement) {
   return { role: role ?? '', policy: policy ?? '', statementIndex };
 }
 

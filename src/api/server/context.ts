@@ -7,7 +7,7 @@ import type { TableName } from '../../pinot/table-name.ts';
 import type { Trail } from '../../platform/trail.ts';
 import type { FairQueue } from '../../platform/fair-queue.ts';
 import { redactedStart } from '../../platform/credentials-in-text.ts';
-import type { Parts, Turn } from '../../platform/long-work.ts';
+import type { Slices, Turn } from '../../platform/long-work.ts';
 import type { WriteOutcome } from './audit.ts';
 import { HttpError } from './errors.ts';
 import { addRequired, dropWrite } from './pending-writes.ts';
@@ -25,7 +25,7 @@ export interface Audit {
 /** Decides when the long work of requests begins: `RequestWork` of `admission/`, which describes the methods. */
 export interface WorkTurns {
   bodyTurns(caller: string, bytes: number, isOpen: () => boolean): Turn;
-  list<T>(caller: string, work: Parts<T>, signal: AbortSignal): Promise<T>;
+  list<T>(caller: string, work: Slices<T>, signal: AbortSignal): Promise<T>;
   turns(caller: string): Turn;
 }
 

@@ -42,7 +42,7 @@ type DrainClock = Pick<Clock, 'monotonic' | 'schedule'>;
  */
 export async function drain(app: FastifyInstance, graceMs: number, clock: DrainClock = systemClock): Promise<boolean> {
   const end = clock.monotonic() + graceMs;
-  const arrivals = new Arrivals(app.server, clock);
+  const arrivals = new NewConnections(app.server, clock);
   await announceConnectionClose(app, arrivals, Math.min(CONNECTION_CLOSE_GRACE_MS, graceMs / 2), clock);
   await closeListener(app, arrivals, graceMs / 4, clock);
   return await closeConnections(app, end, clock);
@@ -54,7 +54,7 @@ export async function drain(app: FastifyInstance, graceMs: number, clock: DrainC
  */
 async function announceConnectionClose(
   { admission }: FastifyInstance,
-  arrivals: Arrivals,
+  arrivals: NewConnections,
   limitMs: number,
   clock: DrainClock,
 ): Promise<void> {
@@ -72,7 +72,7 @@ async function announceConnectionClose(
  */
 async function closeListener(
   { server, admission }: FastifyInstance,
-  arrivals: Arrivals,
+  arrivals: NewConnections,
   limitMs: number,
   clock: DrainClock,
 ): Promise<void> {
@@ -124,7 +124,7 @@ async function closeConnections(app: FastifyInstance, end: number, clock: DrainC
 }
 
 /** The connections of a server from now on. */
-class Arrivals {
+class NewConnections {
   /** The open connections; without those that wait to be accepted. */
   readonly open: () => Promise<number>;
   readonly #clock: Pick<Clock, 'monotonic'>;

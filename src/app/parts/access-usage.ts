@@ -12,7 +12,7 @@ import type { Boot } from './boot.ts';
 /** Time limit for the last write at shutdown. */
 const LAST_WRITE_MS = 3000;
 
-export interface DirectoryParts {
+export interface DirectoryDependencies {
   readonly store: ResourceStore;
   readonly deployment: Deployment;
   /** Where the record of use is stored. */
@@ -22,7 +22,7 @@ export interface DirectoryParts {
 /** The directory that decides access, with the record of use. `boot.closers` closes both. */
 export function openDirectory(
   { log, closers }: Boot,
-  parts: DirectoryParts,
+  parts: DirectoryDependencies,
 ): { directory: Directory; usage: UsageTracker } {
   const { store, deployment, usageDocument } = parts;
   const usage: UsageTracker = new UsageTracker({

@@ -20,7 +20,7 @@ import type { ResourceStore } from '../../store/resource-store.ts';
 import type { Boot } from './boot.ts';
 import { administratorsTask, parseSubject } from './administrators-by-setting.ts';
 
-export interface ControllerParts {
+export interface ControllerDependencies {
   readonly store: ResourceStore;
   readonly engine: Engine & KnownTables;
   /** For the Lease and the Events; absent in standalone. */
@@ -29,7 +29,7 @@ export interface ControllerParts {
 }
 
 /** Starts what the operator runs: the reconcilers, the predefined resources, the health checks and further tasks. `boot.closers` stops it. */
-export function startControllers(boot: Boot, parts: ControllerParts): Operator {
+export function startControllers(boot: Boot, parts: ControllerDependencies): Operator {
   const { settings, log, registry, closers } = boot;
   const { store, engine, transport, tasks = [] } = parts;
   const metrics = healthMetrics(registry, () =>

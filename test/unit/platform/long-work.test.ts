@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { atOnce, inTurns, LongWork, type Parts } from '../../../src/platform/long-work.ts';
+import { atOnce, inTurns, LongWork, type Slices } from '../../../src/platform/long-work.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 
 let clock: FakeClock;
@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 
 /** Work of so many parts, each of which takes that long. */
-function* parts(name: string, count: number, ms: number): Parts<string> {
+function* parts(name: string, count: number, ms: number): Slices<string> {
   for (let part = 1; part <= count; part++) {
     log.push(`${name}${part}`);
     clock.jump(ms);
@@ -120,7 +120,7 @@ describe('long work', () => {
 
   it('goes on after a work that fails', async () => {
     // oxlint-disable-next-line require-yield -- it fails in its first part
-    function* failing(): Parts<void> {
+    function* failing(): Slices<void> {
       throw new Error('broken');
     }
     await expect(work.run('a', failing())).rejects.toThrow('broken');

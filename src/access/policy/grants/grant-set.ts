@@ -1,4 +1,4 @@
-import type { Decision, DecisionReason, MatchedStatement } from '../../authorizer.ts';
+import type { Decision, DecisionReason, DecidingStatement } from '../../authorizer.ts';
 import {
   byEffect,
   isInvalid,
@@ -174,7 +174,7 @@ export class GrantSet {
     return this.#rolesByPolicy.get(policy) ?? [];
   }
 
-  #deciding(reason: DecisionReason, question: Question): Iterable<MatchedStatement> {
+  #deciding(reason: DecisionReason, question: Question): Iterable<DecidingStatement> {
     switch (reason) {
       case 'allowed':
         return this.#matched(matches(this.#allows, question, MAX_MATCHED_STATEMENTS));
@@ -191,14 +191,14 @@ export class GrantSet {
     }
   }
 
-  *#matched(statements: Iterable<CompiledStatement>): Generator<MatchedStatement, undefined, void> {
+  *#matched(statements: Iterable<CompiledStatement>): Generator<DecidingStatement, undefined, void> {
     for (const { policy, index: statementIndex, effect } of statements) {
       for (const role of rolesOrNone(this.rolesWith(policy))) yield { role, policy, statementIndex, effect };
     }
   }
 
   /** The first invalid statement of each invalid policy. */
-  *#invalidStatements(): Generator<MatchedStatement, undefined, void> {
+  *#invalidStatements(): Generator<DecidingStatement, undefined, void> {
     for (const { policy, roles } of this.#invalid) {
       const statementIndex = Number(/^statements\[(\d+)\]/.exec(policy.errors[0]?.path ?? '')?.[1] ?? 0);
       for (const role of rolesOrNone(roles)) yield { role, policy: policy.name, statementIndex, effect: 'deny' };

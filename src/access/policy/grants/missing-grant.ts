@@ -21,7 +21,7 @@ const MAX_COMPARED_CHARACTERS = 3_000_000;
  * @throws {TooManyComparisons}
  */
 export function findMissingGrant(held: StatementsByEffect, gain: Gain): MissingGrant | undefined {
-  const budget = new Budget(MAX_COMPARED_CHARACTERS);
+  const budget = new SearchBudget(MAX_COMPARED_CHARACTERS);
   const context: Context = {
     budget,
     allows: byKind(held.allows, budget),
@@ -38,7 +38,7 @@ export function findMissingGrant(held: StatementsByEffect, gain: Gain): MissingG
 }
 
 interface Context {
-  readonly budget: Budget;
+  readonly budget: SearchBudget;
   readonly allows: Places;
   readonly denies: Places;
   readonly denied: Places;
@@ -50,7 +50,7 @@ function missingIn(
   { budget, allows, denies, denied }: Context,
 ): Pick<MissingGrant, 'action' | 'deniedBy'> | undefined {
   const wanted = OpenActions.of(statement.actions, region.kind, budget);
-  const covers = (place: Place): boolean => budget.spend(place, region) && regionIncludes(place.region, region);
+  const covers = (place: MissingPlace): boolean => budget.spend(place, region) && regionIncludes(place.region, region);
   wanted.removeAll(denied[region.kind], covers);
   const open = wanted.copy();
   open.removeAll(allows[region.kind], covers);
@@ -69,16 +69,19 @@ function missingIn(
 }
 
 /** One region of a statement. */
-interface Place {
+interface MissingPlace {
   readonly statement: CompiledStatement;
   readonly region: Region;
 }
 
-type Places = Readonly<Record<SrnKind, readonly Place[]>>;
+type Places = Readonly<Record<SrnKind, readonly MissingPlace[]>>;
 
 /** Statements by kind of resource, those with the shortest patterns first because they cover most. */
-function byKind(statements: readonly CompiledStatement[], budget: Budget): Places {
-  const places = Object.fromEntries(SRN_KINDS.map((kind) => [kind, [] as Place[]])) as Record<SrnKind, Place[]>;
+function byKind(statements: readonly CompiledStatement[], budget: SearchBudget): Places {
+  const places = Object.fromEntries(SRN_KINDS.map((kind) => [kind, [] as MissingPlace[]])) as Record<
+    SrnKind,
+    MissingPlace[]
+  >;
   for (const statement of statements) {
     for (const region of statement.resources.flatMap(regionsOf)) {
       budget.spend({ region });
@@ -90,7 +93,7 @@ function byKind(statements: readonly CompiledStatement[], budget: Budget): Place
 }
 
 /** Limits the work, because callers control both sides of the comparison. */
-class Budget implements Charged {
+class SearchBudget implements Charged {
   #left: number;
 
   constructor(characters: number) {
@@ -98,7 +101,7 @@ class Budget implements Charged {
   }
 
   /** @returns true. @throws {TooManyComparisons} */
-  spend({ region }: Pick<Place, 'region'>, other?: Region): true {
+  spend({ region }: Pick<MissingPlace, 'region'>, other?: Region): true {
     return this.charge(regionLength(region) + (other ? regionLength(other) : 0));
   }
 

@@ -16,7 +16,7 @@ import type {
 import type { Reader } from './reader.ts';
 import { windowSpecification } from './window.ts';
 
-type Limit = number | undefined;
+type RowLimit = number | undefined;
 
 export function readQuery(at: Reader): Query {
   return at.nested(() => {
@@ -119,8 +119,8 @@ function setOperation(at: Reader): SetOperation | undefined {
 }
 
 /** `LIMIT count`, `LIMIT offset, count`, `OFFSET offset`, `FETCH FIRST count ROWS ONLY` */
-function limits(at: Reader): { sequence: Sequence; limit: Limit } {
-  let limit: Limit;
+function limits(at: Reader): { sequence: Sequence; limit: RowLimit } {
+  let limit: RowLimit;
   let counts = 0;
   let offsets = 0;
   const sequence = at.sequence(() => {
@@ -135,13 +135,13 @@ function limits(at: Reader): { sequence: Sequence; limit: Limit } {
   return { sequence, limit };
 }
 
-function limitRows(at: Reader): Limit {
+function limitRows(at: Reader): RowLimit {
   if (at.take('ALL')) return undefined;
   const first = rows(at);
   return at.takeMark(',') ? rows(at) : first;
 }
 
-function fetchRows(at: Reader): Limit {
+function fetchRows(at: Reader): RowLimit {
   at.expect('FETCH');
   if (at.takeOne(['FIRST', 'NEXT']) === undefined) throw at.unexpected('`FIRST` or `NEXT`');
   const count = rows(at);
@@ -151,7 +151,7 @@ function fetchRows(at: Reader): Limit {
 }
 
 /** A row count. */
-function rows(at: Reader): Limit {
+function rows(at: Reader): RowLimit {
   if (at.takeMark('?')) return undefined;
   if (at.peek().kind !== 'number') throw at.unexpected('a number');
   const { text } = at.skip();

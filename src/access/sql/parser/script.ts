@@ -1,4 +1,4 @@
-import type { Parts } from '../../../platform/long-work.ts';
+import type { Slices } from '../../../platform/long-work.ts';
 import type { Keyword } from '../keywords.ts';
 import { tokenizing, type Token } from '../lexer.ts';
 import { position, SqlRefusal } from '../refusal.ts';
@@ -26,7 +26,7 @@ const TOKENS_AT_ONCE = 4096;
  * Parses a complete text and the texts within its strings, in parts: options and one query, optionally with `EXPLAIN`, or `DESCRIBE`.
  * @throws {SqlRefusal}
  */
-export function* readingScript(sql: string, budget: Budget): Parts<Script> {
+export function* readingScript(sql: string, budget: Budget): Slices<Script> {
   const tokens = yield* tokenizing(sql, budget);
   if (budget.tokens - budget.tokensOfLastPart > TOKENS_AT_ONCE) {
     budget.tokensOfLastPart = budget.tokens;
@@ -39,7 +39,7 @@ export function* readingScript(sql: string, budget: Budget): Parts<Script> {
 }
 
 /** Parses the query within a string. */
-function* readingText(text: TextLeaf, budget: Budget): Parts<void> {
+function* readingText(text: TextLeaf, budget: Budget): Slices<void> {
   budget.depth = text.depth;
   try {
     text.script = yield* readingScript(text.sql, budget);

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../../platform/clock.ts';
 import { FairQueue, type Place, type QueueObserver } from '../../../platform/fair-queue.ts';
-import { longWork, type LongWork, type Parts, type Turn } from '../../../platform/long-work.ts';
+import { longWork, type LongWork, type Slices, type Turn } from '../../../platform/long-work.ts';
 import { HttpError } from '../errors.ts';
 import { admit } from './admit.ts';
 
@@ -63,7 +63,7 @@ export class RequestWork {
    * @param caller SRN
    * @throws {HttpError} 429 or 503 where too many wait, 503 after thirty seconds, 499 where the client left
    */
-  async list<T>(caller: string, work: Parts<T>, signal: AbortSignal): Promise<T> {
+  async list<T>(caller: string, work: Slices<T>, signal: AbortSignal): Promise<T> {
     const [, lists] = this.queues;
     const place = await admit(lists, caller, { signal });
     try {

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { FairQueue, Place } from '../../../platform/fair-queue.ts';
-import { inTurns, type Parts, type Turn } from '../../../platform/long-work.ts';
+import { inTurns, type Slices, type Turn } from '../../../platform/long-work.ts';
 import { parsingStrictJson, type StrictJsonLimits, StrictJsonError } from '../../../platform/strict-json.ts';
 import { admit } from '../admission/admit.ts';
 import { HttpError } from '../errors.ts';
@@ -168,7 +168,7 @@ function readJson({ headers }: WithHeaders, body: Buffer, limits: JsonLimits, tu
 }
 
 /** @throws {HttpError} 400 */
-function* parsing(body: Buffer, limits: StrictJsonLimits): Parts<unknown> {
+function* parsing(body: Buffer, limits: StrictJsonLimits): Slices<unknown> {
   try {
     return yield* parsingStrictJson(body, limits);
   } catch (error) {

@@ -1,5 +1,5 @@
 import { withoutCredentials } from '../../../platform/credentials-in-text.ts';
-import type { Decision, MatchedStatement } from '../../../access/authorizer.ts';
+import type { Decision, DecidingStatement } from '../../../access/authorizer.ts';
 import type { Change } from '../../../access/manager/changes.ts';
 import { formatSrn, type Srn } from '../../../access/policy/srn.ts';
 import type { Clock } from '../../../platform/clock.ts';
@@ -199,7 +199,7 @@ function bounded(value: unknown): unknown {
   return jsonDifferences(undefined, value, LIMITS).differences[0]?.after;
 }
 
-function statementView({ role, policy, statementIndex, effect }: MatchedStatement): AuditRecord['statements'][number] {
+function statementView({ role, policy, statementIndex, effect }: DecidingStatement): AuditRecord['statements'][number] {
   return {
     ...(role === undefined ? {} : { role }),
     ...(policy === undefined ? {} : { policy }),

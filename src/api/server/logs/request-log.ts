@@ -1,17 +1,21 @@
 import type { FastifyBaseLogger } from 'fastify';
 
-type MakeChild = FastifyBaseLogger['child'];
+type MakeRequestLog = FastifyBaseLogger['child'];
 type Level = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
-type Parts = [subject: unknown, message?: string, ...values: unknown[]];
+type LogArguments = [subject: unknown, message?: string, ...values: unknown[]];
 
 /** Request logger that creates the pino child on first use: most requests log only their access record. */
 export class RequestLog {
   readonly #parent: FastifyBaseLogger;
-  readonly #bindings: Parameters<MakeChild>[0];
-  readonly #options: Parameters<MakeChild>[1];
+  readonly #bindings: Parameters<MakeRequestLog>[0];
+  readonly #options: Parameters<MakeRequestLog>[1];
   #made: FastifyBaseLogger | undefined;
 
-  constructor(parent: FastifyBaseLogger, bindings: Parameters<MakeChild>[0], options: Parameters<MakeChild>[1]) {
+  constructor(
+    parent: FastifyBaseLogger,
+    bindings: Parameters<MakeRequestLog>[0],
+    options: Parameters<MakeRequestLog>[1],
+  ) {
     this.#parent = parent;
     this.#bindings = bindings;
     this.#options = options;
@@ -25,35 +29,35 @@ export class RequestLog {
     this.#log.level = level;
   }
 
-  fatal(...parts: Parts): void {
+  fatal(...parts: LogArguments): void {
     this.#write('fatal', parts);
   }
 
-  error(...parts: Parts): void {
+  error(...parts: LogArguments): void {
     this.#write('error', parts);
   }
 
-  warn(...parts: Parts): void {
+  warn(...parts: LogArguments): void {
     this.#write('warn', parts);
   }
 
-  info(...parts: Parts): void {
+  info(...parts: LogArguments): void {
     this.#write('info', parts);
   }
 
-  debug(...parts: Parts): void {
+  debug(...parts: LogArguments): void {
     this.#write('debug', parts);
   }
 
-  trace(...parts: Parts): void {
+  trace(...parts: LogArguments): void {
     this.#write('trace', parts);
   }
 
-  silent(...parts: Parts): void {
+  silent(...parts: LogArguments): void {
     this.#write('silent', parts);
   }
 
-  child(...options: Parameters<MakeChild>): FastifyBaseLogger {
+  child(...options: Parameters<MakeRequestLog>): FastifyBaseLogger {
     return this.#log.child(...options);
   }
 
@@ -62,7 +66,7 @@ export class RequestLog {
     return this.#made;
   }
 
-  #write(level: Level, parts: Parts): void {
+  #write(level: Level, parts: LogArguments): void {
     this.#log[level](...parts);
   }
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import { readTarget, type Target } from './target.ts';
+import { readTarget, type RequestTarget } from './target.ts';
 
 /** What a request is for. The plane follows from it. */
 export type RequestKind =
@@ -40,7 +40,7 @@ export interface SqlPath {
   readonly methods: readonly ('GET' | 'POST')[];
 }
 
-export interface RequestClass extends Target {
+export interface RequestClass extends RequestTarget {
   readonly kind: RequestKind;
   /** Set for `submit` and `pass`. */
   readonly sql: SqlPath | undefined;
@@ -68,13 +68,13 @@ export function classify(url: string): RequestClass {
   return { ...target, sql, kind: sql === undefined ? kindOf(target) : sqlKind(sql, target) };
 }
 
-function sqlKind({ path }: SqlPath, { parameters }: Target): RequestKind {
+function sqlKind({ path }: SqlPath, { parameters }: RequestTarget): RequestKind {
   const paged = PAGING.some((name) => parameters.has(name) && parameters.get(name) !== 'false');
   return path === '/query/sql' && paged ? 'submit' : 'pass';
 }
 
 /** Pages are at the path of the gateway and at that of Pinot's cursors. */
-function kindOf({ segments }: Target): RequestKind {
+function kindOf({ segments }: RequestTarget): RequestKind {
   const [first, second, third] = segments;
   const isPage = segments.length === 3 && third === 'results';
   return isPage && ((first === 'query' && second !== 'resultStore') || first === 'responseStore') ? 'page' : 'control';

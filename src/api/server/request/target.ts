@@ -1,7 +1,7 @@
 import { HttpError } from '../errors.ts';
 
 /** A parsed request URL. Parsing is strict, so that the engine cannot interpret it differently. */
-export interface Target {
+export interface RequestTarget {
   /** Decoded path segments; none is empty. */
   readonly segments: readonly string[];
   /** Query parameters, in order. */
@@ -21,7 +21,7 @@ const PLAIN_NAME = /^[A-Za-z0-9._~-]+$/;
  * parameters after `;`, invalid or overlong encodings, and percent-encoding of characters that need none.
  * @throws {HttpError} 400
  */
-export function readTarget(url: string): Target {
+export function readTarget(url: string): RequestTarget {
   const mark = url.indexOf('?');
   const path = mark < 0 ? url : url.slice(0, mark);
   const query = mark < 0 ? '' : url.slice(mark + 1);
@@ -56,7 +56,7 @@ function readParameters(query: string): URLSearchParams {
 }
 
 /** Serializes the URL in canonical form: the same segments and parameters, with uniform encoding. */
-export function printTarget({ segments, parameters }: Target): string {
+export function printTarget({ segments, parameters }: RequestTarget): string {
   const path = `/${segments.map(encodeURIComponent).join('/')}`;
   return parameters.size > 0 ? `${path}?${parameters.toString()}` : path;
 }

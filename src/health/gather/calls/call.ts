@@ -1,6 +1,6 @@
 import { EngineError, type EngineEndpoint, type EngineResponse } from '../../../pinot/types.ts';
 
-export interface Call {
+export interface ControllerCall {
   /** Name of the endpoint for metrics; one of a fixed set. */
   readonly name: string;
   readonly endpoint: EngineEndpoint;
@@ -34,12 +34,12 @@ export class StatusError extends Error {
   }
 }
 
-export function statusError(call: Call, status: number, body: string): StatusError {
+export function statusError(call: ControllerCall, status: number, body: string): StatusError {
   return new StatusError(status, `${titleOf(call)} responded with ${status}${errorText(body)}`);
 }
 
 /** `GET /tables/events/size`, in backticks; with the path of a node in ZooKeeper. */
-export function titleOf({ method = 'GET', path }: Call): string {
+export function titleOf({ method = 'GET', path }: ControllerCall): string {
   const [, node] = /[?&]path=([^&]*)/u.exec(path) ?? [];
   const name = path.split('?')[0] ?? '';
   return `\`${method} ${name}${node === undefined ? '' : `?path=${decodeURIComponent(node)}`}\``;

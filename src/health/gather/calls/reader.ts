@@ -6,7 +6,7 @@ import { Deadline } from '../../../platform/deadline.ts';
 import { retry } from '../../../platform/retry.ts';
 import type { CallOutcome, HealthMetrics } from '../../metrics.ts';
 import { readFailed, readHung, readOk, type Read } from '../../snapshot.ts';
-import { parseJson, statusError, StatusError, titleOf, type CallResponse, type Call } from './call.ts';
+import { parseJson, statusError, StatusError, titleOf, type CallResponse, type ControllerCall } from './call.ts';
 import { EndpointGuards, HangingError, seconds } from './endpoint-guards.ts';
 import { JsonScanner, type JsonVisitor } from './json-scanner.ts';
 import { askForPieces, type PieceConsumer } from './pieces.ts';
@@ -50,12 +50,12 @@ export class EngineReader {
   }
 
   /** The parsed JSON of a response. @throws {StatusError} a status other than 200 */
-  async json(call: Call): Promise<unknown> {
+  async json(call: ControllerCall): Promise<unknown> {
     return (await this.jsonResponse(call)).body;
   }
 
   /** The parsed JSON of a response, and its headers. @throws {StatusError} a status other than 200 */
-  async jsonResponse(call: Call): Promise<{ body: unknown; headers: CallResponse['headers'] }> {
+  async jsonResponse(call: ControllerCall): Promise<{ body: unknown; headers: CallResponse['headers'] }> {
     return this.#attempts(call, async (signal) => {
       const response = await this.#text(call, signal);
       if (response.status !== 200) throw statusError(call, response.status, response.body);
@@ -64,7 +64,7 @@ export class EngineReader {
   }
 
   /** The response, with any status. */
-  async response(call: Call): Promise<CallResponse> {
+  async response(call: ControllerCall): Promise<CallResponse> {
     return this.#attempts(
       call,
       (signal) => this.#text(call, signal),
@@ -73,7 +73,7 @@ export class EngineReader {
   }
 
   /** Streams the JSON of a response to a visitor. @param visitor creates one for each attempt @returns the visitor of the last attempt */
-  async stream<V extends JsonVisitor>(call: Call, visitor: () => V): Promise<V> {
+  async stream<V extends JsonVisitor>(call: ControllerCall, visitor: () => V): Promise<V> {
     return this.pieces(call, () => {
       const current = visitor();
       const scanner = new JsonScanner(current);
@@ -91,7 +91,7 @@ export class EngineReader {
   }
 
   /** Streams the body of a response to a consumer. @param consumer creates one for each attempt @returns the consumer's result */
-  async pieces<T>(call: Call, consumer: () => PieceConsumer<T>): Promise<T> {
+  async pieces<T>(call: ControllerCall, consumer: () => PieceConsumer<T>): Promise<T> {
     return this.#attempts(call, async (signal) => {
       const response = await askForPieces(call.endpoint, this.#request(call, signal), consumer());
       if ('value' in response) return response.value;
@@ -119,7 +119,7 @@ export class EngineReader {
   }
 
   async #attempts<T>(
-    call: Call,
+    call: ControllerCall,
     ask: (signal: AbortSignal) => Promise<T>,
     outcome?: (value: T) => CallOutcome,
   ): Promise<T> {
@@ -151,7 +151,7 @@ export class EngineReader {
   }
 
   async #once<T>(
-    call: Call,
+    call: ControllerCall,
     ask: (signal: AbortSignal) => Promise<T>,
     outcome?: (value: T) => CallOutcome,
   ): Promise<T> {
@@ -179,7 +179,7 @@ export class EngineReader {
   }
 
   /** The error of an attempt; a time-out is recorded and named with its call. */
-  #failure(call: Call, expired: boolean, error: unknown): Error {
+  #failure(call: ControllerCall, expired: boolean, error: unknown): Error {
     const timedOut = error instanceof EngineError && error.code === 'timeout';
     if ((expired || timedOut) && !this.signal.aborted) {
       const timeoutMs = call.timeoutMs ?? TIMEOUT_MS;
@@ -196,7 +196,7 @@ export class EngineReader {
     return asError(error);
   }
 
-  #request(call: Call, signal: AbortSignal): EngineRequest & { readonly signal: AbortSignal } {
+  #request(call: ControllerCall, signal: AbortSignal): EngineRequest & { readonly signal: AbortSignal } {
     const timeout = call.timeoutMs ?? TIMEOUT_MS;
     return {
       method: call.method ?? 'GET',
@@ -209,7 +209,7 @@ export class EngineReader {
     };
   }
 
-  async #text(call: Call, signal: AbortSignal): Promise<CallResponse> {
+  async #text(call: ControllerCall, signal: AbortSignal): Promise<CallResponse> {
     const { status, headers, body } = await call.endpoint.request(this.#request(call, signal));
     try {
       let size = 0;

@@ -11,7 +11,7 @@ import {
   type SchemaEntry,
   type TableEntry,
 } from '../configs.ts';
-import { StatusError, type Call } from '../calls/call.ts';
+import { StatusError, type ControllerCall } from '../calls/call.ts';
 import type { StatLists } from './cluster-stamps.ts';
 import { HangingError } from '../calls/endpoint-guards.ts';
 import { parseStats } from './node-stats.ts';
@@ -141,23 +141,23 @@ export class ClusterCalls {
     return objectOf(await this.#reader.json(this.call('cluster_config', '/cluster/configs'))) as Record<string, string>;
   }
 
-  segmentMetadata(table: string): Call {
+  segmentMetadata(table: string): ControllerCall {
     const call = this.#zk('getChildren', `PROPERTYSTORE/SEGMENTS/${table}`, 'segment_metadata');
     return { ...call, timeoutMs: METADATA_TIMEOUT_MS, priority: METADATA_PRIORITY };
   }
 
-  terseMetadata(table: string): Call {
+  terseMetadata(table: string): ControllerCall {
     const path = `/segments/${encodeURIComponent(table)}/zkmetadata`;
     return this.call('segment_metadata', path, { timeoutMs: METADATA_TIMEOUT_MS, priority: METADATA_PRIORITY });
   }
 
   /** A call to the controller. @param name name of the endpoint in metrics */
-  call(name: string, path: string, more: Partial<Call> = {}): Call {
+  call(name: string, path: string, more: Partial<ControllerCall> = {}): ControllerCall {
     return { name, path, endpoint: this.#engine.controller, ...more };
   }
 
   /** The disk usage of a server. @param adminPort of the server */
-  diskUtilization(host: string, adminPort: string, scheme: string): Call {
+  diskUtilization(host: string, adminPort: string, scheme: string): ControllerCall {
     const url = `${scheme}://${urlHost(host)}:${adminPort}`;
     const endpoint = this.#engine.endpoint(url);
     const path = '/instance/diskUtilization';
@@ -189,7 +189,7 @@ export class ClusterCalls {
     }
   }
 
-  #zk(operation: 'get' | 'getChildren' | 'ls' | 'lsl', path: string, name: string): Call {
+  #zk(operation: 'get' | 'getChildren' | 'ls' | 'lsl', path: string, name: string): ControllerCall {
     const full = (path === '' ? this.#root : `${this.#root}/${path}`).split('/').map(encodeURIComponent).join('/');
     return this.call(name, `/zk/${operation}?path=${full}`, { timeoutMs: CHILDREN_TIMEOUT_MS });
   }
@@ -199,7 +199,7 @@ export class ClusterCalls {
     return this.#nodeOrNone(this.#zk('getChildren', path, name));
   }
 
-  async #nodeOrNone(call: Call): Promise<unknown> {
+  async #nodeOrNone(call: ControllerCall): Promise<unknown> {
     try {
       return await this.#reader.json(call);
     } catch (error) {

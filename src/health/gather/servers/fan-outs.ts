@@ -10,7 +10,7 @@ import { tokenIs, type JsonVisitor } from '../calls/json-scanner.ts';
 import { tokenText } from '../../../platform/json/valid-json.ts';
 import { partitionOf, sampleOf } from '../placement/layout.ts';
 import { IndexVisitor } from './index-visitor.ts';
-import { StatusError, type Call } from '../calls/call.ts';
+import { StatusError, type ControllerCall } from '../calls/call.ts';
 import type { EngineReader } from '../calls/reader.ts';
 
 /** Applies to calls that the controller forwards to the servers of the table. */
@@ -181,7 +181,7 @@ export class TableCalls {
     }
   }
 
-  #fanOut(name: string, path: string, priority: number): Call {
+  #fanOut(name: string, path: string, priority: number): ControllerCall {
     return this.#calls.call(name, path, { timeoutMs: FAN_OUT_TIMEOUT_MS, priority });
   }
 

@@ -2,7 +2,7 @@ import type { SegmentSummary, SizeSummary } from '../../snapshot.ts';
 import { rounded } from '../../numbers.ts';
 import { tokenIs, tokenNumber, type JsonVisitor } from '../calls/json-scanner.ts';
 import { sampleOf, type Layout } from '../placement/layout.ts';
-import type { Call } from '../calls/call.ts';
+import type { ControllerCall } from '../calls/call.ts';
 import type { EngineReader } from '../calls/reader.ts';
 
 const SEGMENTS = Buffer.from('segments');
@@ -22,7 +22,7 @@ export interface SizeLimits {
  */
 export async function readSizes(
   reader: EngineReader,
-  call: (verbose: boolean) => Call,
+  call: (verbose: boolean) => ControllerCall,
   table: { layout: Layout; segments: SegmentSummary },
   limits: SizeLimits,
 ): Promise<SizeSummary> {

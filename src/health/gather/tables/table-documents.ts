@@ -19,7 +19,7 @@ import type { ClusterCalls } from '../cluster/cluster.ts';
 import type { KeptPart } from '../cluster/cluster-stamps.ts';
 import type { TableEntry } from '../configs.ts';
 import type { Layout } from '../placement/layout.ts';
-import { StatusError, type Call } from '../calls/call.ts';
+import { StatusError, type ControllerCall } from '../calls/call.ts';
 import { Layouts } from '../placement/layouts.ts';
 import { OrphanNames } from '../placement/orphans.ts';
 import type { EngineReader } from '../calls/reader.ts';
@@ -187,7 +187,7 @@ export class TableDocuments {
     }
   }
 
-  #document(entry: TableEntry, document: 'idealstate' | 'externalview'): Call {
+  #document(entry: TableEntry, document: 'idealstate' | 'externalview'): ControllerCall {
     const path = `/tables/${encodeURIComponent(entry.name)}/${document}`;
     const statePriority = this.#layouts.isHalfFull ? LATE_STATE_PRIORITY : STATE_PRIORITY;
     const priority = document === 'externalview' ? VIEW_PRIORITY : statePriority;

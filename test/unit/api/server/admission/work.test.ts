@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { RequestWork } from '../../../../../src/api/server/admission/work.ts';
-import { LongWork, type Parts } from '../../../../../src/platform/long-work.ts';
+import { LongWork, type Slices } from '../../../../../src/platform/long-work.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 
 const LONG = 8 * 1024 + 1;
@@ -102,7 +102,7 @@ describe('the work for bodies', () => {
 });
 
 describe('the work for lists', () => {
-  function* list(name: string): Parts<void> {
+  function* list(name: string): Slices<void> {
     for (const part of [1, 2]) {
       log.push(`${name} ${part}`);
       clock.jump(5);

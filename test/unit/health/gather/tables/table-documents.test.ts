@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Call } from '../../../../../src/health/gather/calls/call.ts';
+import type { ControllerCall } from '../../../../../src/health/gather/calls/call.ts';
 import type { ClusterCalls } from '../../../../../src/health/gather/cluster/cluster.ts';
 import type { TableEntry } from '../../../../../src/health/gather/configs.ts';
 import { Layout } from '../../../../../src/health/gather/placement/layout.ts';
@@ -22,13 +22,13 @@ function largeLayout(): Layout {
 function documents() {
   const priorities: number[] = [];
   const reader = {
-    pieces: async (call: Call) => {
+    pieces: async (call: ControllerCall) => {
       priorities.push(call.priority ?? 0);
       return largeLayout();
     },
     read: async <T>(work: () => Promise<T>): Promise<Read<T>> => readOk(await work()),
   };
-  const calls = { call: (name: string, path: string, more: Partial<Call>) => ({ name, path, ...more }) };
+  const calls = { call: (name: string, path: string, more: Partial<ControllerCall>) => ({ name, path, ...more }) };
   const made = new TableDocuments({
     reader: reader as unknown as EngineReader,
     calls: calls as unknown as ClusterCalls,
