@@ -55,16 +55,16 @@ const PROBE_TIMEOUT_MS = 3000;
 
 async function probe(engine: Engine): Promise<{ reachable: boolean; message: string | null }> {
   try {
-    const answer = await engine.controller.request({
+    const response = await engine.controller.request({
       method: 'GET',
       path: '/health',
       headersTimeoutMs: PROBE_TIMEOUT_MS,
       signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
     });
-    answer.body.destroy();
-    return answer.status === 200
+    response.body.destroy();
+    return response.status === 200
       ? { reachable: true, message: null }
-      : { reachable: false, message: `the controller's /health responded with ${answer.status}` };
+      : { reachable: false, message: `the controller's /health responded with ${response.status}` };
   } catch (error) {
     return { reachable: false, message: errorMessage(error) };
   }

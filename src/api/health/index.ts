@@ -245,18 +245,18 @@ async function forwardTask(
   engine: Engine,
 ): Promise<FastifyReply> {
   const signal = clientSignal(reply);
-  const answer = await runEngineTask(engine, parameters, signal);
-  if (answer.status === 401) throw credentialRefused();
-  if (answer.status === 404) {
+  const response = await runEngineTask(engine, parameters, signal);
+  if (response.status === 401) throw credentialRefused();
+  if (response.status === 404) {
     const known = (await knownTasks(engine, request, signal)).map((name) => `\`${name}\``).join(', ');
     throw new HttpError(404, `unknown periodic task \`${parameters.taskName}\`; known tasks are ${known}`);
   }
   // The engine's response, unchanged.
   return reply
-    .code(answer.status)
+    .code(response.status)
     .type('application/json; charset=utf-8')
     .serializer((body: unknown) => String(body))
-    .send(answer.body);
+    .send(response.body);
 }
 
 /** The health task and the engine's tasks; only the health task while the engine does not respond. */

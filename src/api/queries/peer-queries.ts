@@ -27,9 +27,9 @@ export async function queriesOfPeers(
     return { lists: [], isIncomplete: false };
   }
   const others = await peers.directory.current();
-  const answers = await Promise.all(others.map((peer) => queriesOfPeer(request, peer, forwarding, signal)));
-  const found = answers.filter((answer) => answer !== undefined);
-  const isIncomplete = found.length < answers.length || found.some(({ incomplete }) => incomplete === true);
+  const responses = await Promise.all(others.map((peer) => queriesOfPeer(request, peer, forwarding, signal)));
+  const found = responses.filter((response) => response !== undefined);
+  const isIncomplete = found.length < responses.length || found.some(({ incomplete }) => incomplete === true);
   return { lists: found.map(({ queries }) => queries), isIncomplete };
 }
 
@@ -50,8 +50,8 @@ async function queriesOfPeer(
       if (status !== 200 || bytes > MAX_BYTES) return undefined;
       pieces.push(piece);
     }
-    const answer = JSON.parse(Buffer.concat(pieces).toString('utf8')) as MyQueries;
-    return Array.isArray(answer.queries) ? answer : undefined;
+    const response = JSON.parse(Buffer.concat(pieces).toString('utf8')) as MyQueries;
+    return Array.isArray(response.queries) ? response : undefined;
   } catch (error) {
     if (signal.aborted) throw error;
     return undefined;

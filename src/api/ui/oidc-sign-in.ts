@@ -41,18 +41,18 @@ async function readJson(
   url: string,
   init: { method: 'GET' | 'POST'; headers?: Record<string, string>; body?: string },
 ): Promise<Record<string, unknown>> {
-  const answer = await httpRequest(url, {
+  const response = await httpRequest(url, {
     ...init,
     headersTimeout: TIMEOUT_MS,
     bodyTimeout: TIMEOUT_MS,
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
   let text = '';
-  for await (const chunk of answer.body.setEncoding('utf8')) {
+  for await (const chunk of response.body.setEncoding('utf8')) {
     text += String(chunk);
     if (text.length > MAX_ANSWER_BYTES) throw new Error(`${url} sent more than ${MAX_ANSWER_BYTES} bytes`);
   }
-  if (answer.statusCode !== 200) throw new Error(`${url} responded with ${answer.statusCode}`);
+  if (response.statusCode !== 200) throw new Error(`${url} responded with ${response.statusCode}`);
   const body: unknown = JSON.parse(text);
   if (typeof body !== 'object' || body === null) throw new Error(`${url} did not return a JSON object`);
   return { ...body };
@@ -209,11 +209,11 @@ export function registerOidcSignIn(app: FastifyInstance, oidc: OidcSignIn | unde
       const wait = rejected.retryAfterSeconds({ address: request.clientAddress });
       if (wait > 0) throw tooMany(429, 'too many sign-ins of this address were rejected', wait);
       if (exchanges >= MAX_EXCHANGES) throw tooMany(503, `limit of concurrent sign-ins (${MAX_EXCHANGES}) exceeded`, 1);
-      let answer: Record<string, unknown>;
+      let response: Record<string, unknown>;
       exchanges++;
       try {
         const { token_endpoint } = await discover();
-        answer = await readJson(token_endpoint, exchangeRequest(oidc, request.body));
+        response = await readJson(token_endpoint, exchangeRequest(oidc, request.body));
       } catch (error) {
         rejected.failed({ address: request.clientAddress });
         request.log.warn({ err: error }, 'the identity provider did not exchange the code');
@@ -221,8 +221,8 @@ export function registerOidcSignIn(app: FastifyInstance, oidc: OidcSignIn | unde
       } finally {
         exchanges--;
       }
-      requireNonce(answer['id_token'], request.body.nonce);
-      const token = answer[oidc.token];
+      requireNonce(response['id_token'], request.body.nonce);
+      const token = response[oidc.token];
       if (typeof token !== 'string')
         throw new HttpError(
           401,

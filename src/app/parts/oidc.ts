@@ -28,15 +28,15 @@ async function discoverKeys(issuer: string, signal: AbortSignal): Promise<string
 }
 
 async function readDocument(url: string, signal: AbortSignal): Promise<unknown> {
-  const answer = await fetch(url, { signal, redirect: 'error', headers: { accept: 'application/json' } });
+  const response = await fetch(url, { signal, redirect: 'error', headers: { accept: 'application/json' } });
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of answer.body ?? []) {
+  for await (const chunk of response.body ?? []) {
     length += chunk.length;
     if (length > MAX_DOCUMENT_BYTES) throw new Error(`${url} has more than ${MAX_DOCUMENT_BYTES} bytes`);
     chunks.push(chunk);
   }
-  if (answer.status !== 200) throw new Error(`${url} responded with ${answer.status}`);
+  if (response.status !== 200) throw new Error(`${url} responded with ${response.status}`);
   return JSON.parse(Buffer.concat(chunks, length).toString('utf8')) as unknown;
 }
 

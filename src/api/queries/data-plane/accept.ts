@@ -134,13 +134,13 @@ async function refusal({ status, body }: EngineResponse): Promise<RunEnd> {
 }
 
 /** A response with exceptions. A synchronous query gets it with 200. */
-async function failure(answer: UnstoredResponse): Promise<RunEnd> {
+async function failure(response: UnstoredResponse): Promise<RunEnd> {
   try {
-    const exceptions = JSON.parse(answer.exceptions) as readonly unknown[];
+    const exceptions = JSON.parse(response.exceptions) as readonly unknown[];
     const message = `the engine responded with exceptions: ${exceptionMessages(exceptions)}`;
     return { kind: 'failed', status: 200, message: message.slice(0, MAX_MESSAGE_LENGTH) };
   } finally {
-    await answer.close();
+    await response.close();
   }
 }
 

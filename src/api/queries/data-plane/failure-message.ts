@@ -9,15 +9,15 @@ const NOT_SHOWN = 'a response that is not shown, because it may have rows';
 export function shownResponse(text: string): string {
   // Some versions respond to a failure of their own with 500 and nothing else.
   if (text.trim() === '') return 'an empty body';
-  let answer: unknown;
+  let response: unknown;
   try {
-    answer = JSON.parse(text);
+    response = JSON.parse(text);
   } catch {
     // JSON that is cut or damaged. Errors of servers in between are texts or HTML.
     return /^\s*[[{"]/.test(text) || text.includes('resultTable') ? NOT_SHOWN : text;
   }
-  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return NOT_SHOWN;
-  const { resultTable, ...others } = answer as Readonly<Record<string, unknown>>;
+  if (typeof response !== 'object' || response === null || Array.isArray(response)) return NOT_SHOWN;
+  const { resultTable, ...others } = response as Readonly<Record<string, unknown>>;
   const { exceptions } = others;
   if (Array.isArray(exceptions) && exceptions.length > 0) return exceptionMessages(exceptions);
   return resultTable === undefined ? text : JSON.stringify(others);

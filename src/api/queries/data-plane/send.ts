@@ -72,9 +72,9 @@ export async function sendStream(exchange: Exchange, length: number, body: Async
 }
 
 /** Streams a response of the engine or of another gateway. */
-export async function sendResponse(exchange: Exchange, answer: EngineResponse): Promise<void> {
-  exchange.raw.writeHead(answer.status, { ...exchange.ownHeaders, ...responseHeaders(answer.headers) });
-  await sendPieces(exchange, answer.body);
+export async function sendResponse(exchange: Exchange, response: EngineResponse): Promise<void> {
+  exchange.raw.writeHead(response.status, { ...exchange.ownHeaders, ...responseHeaders(response.headers) });
+  await sendPieces(exchange, response.body);
 }
 
 /** Streams a response with its own headers, with back-pressure. Without `content-length` it is chunked, and its last chunk shows that it is complete. */

@@ -60,8 +60,8 @@ export class InstanceHealthReader {
    */
   async hanging(servers: readonly string[]): Promise<FailedRead | undefined> {
     await this.#ready;
-    const answers = await Promise.all(servers.map(async (id) => ({ id, health: await this.#calls.get(id) })));
-    const hanging = answers.find(({ health }) => health?.hangs === true);
+    const responses = await Promise.all(servers.map(async (id) => ({ id, health: await this.#calls.get(id) })));
+    const hanging = responses.find(({ health }) => health?.hangs === true);
     if (hanging === undefined) return undefined;
     const all = await Promise.all(this.#servers);
     if (all.every((health) => health === undefined || health.hangs === true || health.skipped === true))
