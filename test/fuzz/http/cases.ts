@@ -60,7 +60,7 @@ function splitCase(random: Random, of: Of): FuzzCase {
 }
 
 function validCase(random: Random, of: Of): FuzzCase {
-  const sent = requests(random, of, 1 + random.below(random.chance(0.1) ? 30 : 5));
+  const sent = requests(random, of, 1 + random.below(random.chance(0.1) ? 17 : 5));
   return {
     number: of.number,
     id: of.id,
