@@ -11,7 +11,8 @@ import { digest, KB, MB, noise } from './answers.ts';
 // A caller that sends many requests and reads no response uses little memory of the gateway and does not delay other callers.
 
 const CONNECTIONS = 10;
-const REQUESTS = 200;
+/** The most that a connection may send at once. */
+const REQUESTS = 17;
 const MEMORY_LIMIT = 256 * MB;
 /** Seconds of the processor for the request of another caller, which takes some hundredths. */
 const OTHER_CALLER_LIMIT_SECONDS = 1;
