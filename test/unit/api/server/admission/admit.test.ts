@@ -12,13 +12,16 @@ describe('a request that gets no place', () => {
   it('is told whose limit it is, which setting, and when to try again', async () => {
     const memory = memoryQueue({ totalBytes: 100, bytesPerCaller: 50, maxWaiting: 4 });
     await admit(memory, 'ann', { units: 50, signal });
-    void admit(memory, 'ann', { units: 1, signal });
+    const client = new AbortController();
+    const waiting = admit(memory, 'ann', { units: 1, signal: client.signal });
     await expect(admit(memory, 'ann', { units: 1, signal })).rejects.toMatchObject({
       statusCode: 429,
       message:
         'too many requests of this caller wait for memory for responses and bodies (limited by `max-answer-bytes`): try again in 2 s',
       headers: { 'retry-after': '2' },
     });
+    client.abort();
+    await expect(waiting).rejects.toMatchObject({ statusCode: 499 });
   });
 
   it('gets 503 where all wait, or it waited too long', async () => {
