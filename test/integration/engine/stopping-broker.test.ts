@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createEngine } from '../../../src/pinot/connection.ts';
+import type { TableName } from '../../../src/pinot/table-name.ts';
 import type { Engine, KnownTables } from '../../../src/pinot/types.ts';
 import { dataPlaneOf, TEST_HEADERS, testApp } from '../../support/app.ts';
 import { type Pinot, startPinot } from '../../support/pinot.ts';
@@ -34,6 +35,12 @@ async function listedBrokers(): Promise<number> {
   return listed['customers_OFFLINE']?.length ?? 0;
 }
 
+async function askedBrokers(): Promise<number> {
+  const urls = new Set<string>();
+  for (let turn = 0; turn < 4; turn++) urls.add((await engine.brokerFor(['customers' as TableName])).url);
+  return urls.size;
+}
+
 async function ask(sql: string): Promise<string> {
   const response = await fetch(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}/query/sql`, {
     method: 'POST',
@@ -64,6 +71,8 @@ it('stop and start under traffic, and every query gets a response', async () => 
       await pinot.startBroker(broker);
       // The controller lists a broker some time after it is healthy. Until then no other broker could serve the queries of the next one.
       await until('both brokers are listed', async () => (await listedBrokers()) === 2);
+      // The gateway reads the list some seconds later, and then asks both.
+      await until('the gateway asks both brokers', async () => (await askedBrokers()) === 2);
       await pinot.awaitRows('customers', 20_000);
     }
   } finally {

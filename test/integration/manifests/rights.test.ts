@@ -110,7 +110,9 @@ describe('the operator', () => {
     await third.end();
 
     expect(await rights.refused('olap-warden-operator')).toEqual([]);
-    expect(await rights.used('olap-warden-operator')).toEqual(await rights.granted('olap-warden-operator'));
+    // An Event is patched only if it occurs again within some minutes, which depends on the pace of this test.
+    const used = new Set([...(await rights.used('olap-warden-operator')), 'patch events.events.k8s.io']);
+    expect([...used].sort()).toEqual(await rights.granted('olap-warden-operator'));
   });
 });
 
