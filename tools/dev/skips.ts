@@ -19,6 +19,8 @@ export function skippedWithoutReason(names: readonly string[]): string[] {
 export interface Count {
   readonly passed: number;
   readonly failed: number;
+  /** What failed: a step, an error outside of tests, or a test with its file. */
+  readonly failures?: readonly string[];
   /** Names of the skipped tests; the name of a test or of its group contains the reason. */
   readonly skipped?: readonly string[];
 }
@@ -29,12 +31,13 @@ export interface Total {
 }
 
 /** The end of the output of all tests. Its last line begins with `N passed, N failed`. A test that is skipped without an allowed reason counts as failed. */
-export function total({ passed, failed, skipped = [] }: Count): Total {
+export function total({ passed, failed, failures = [], skipped = [] }: Count): Total {
   const wrong = skippedWithoutReason(skipped);
   const allowed = skipped.filter((name) => !wrong.includes(name));
   const lines = [
     ...list('skipped', allowed),
     ...list('skipped without an allowed reason (tools/dev/skips.ts), which fails', wrong),
+    ...list('failed', failures),
   ];
   const all = failed + wrong.length;
   const rest = allowed.length === 0 ? '' : `, ${allowed.length} skipped`;

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { useOwnHome, writtenTo } from '../../test/support/own-home.ts';
 import { parallelFiles } from '../../test/support/parallel-files.ts';
 import { total, type Count } from './skips.ts';
@@ -23,7 +23,7 @@ async function step(name: string, file: string, args: readonly string[]): Promis
   const begun = Date.now();
   const code = await exec(file, args);
   process.stdout.write(`${code === 0 ? '✓' : '✗'} ${name} (${((Date.now() - begun) / 1_000).toFixed(1)} s)\n`);
-  return code === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+  return code === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1, failures: [name] };
 }
 
 /** Status of tests that did not run, in vitest's JSON report. */
@@ -31,8 +31,8 @@ const NOT_RUN: ReadonlySet<string> = new Set(['skipped', 'pending', 'todo', 'dis
 
 interface Report {
   readonly numPassedTests: number;
-  readonly numFailedTests: number;
   readonly testResults: readonly {
+    readonly name: string;
     readonly status: string;
     readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
   }[];
@@ -45,21 +45,29 @@ async function vitest(folder: string, projects: readonly string[]): Promise<Coun
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
   const code = await exec(join(bin, 'vitest'), ['run', ...selection, ...reporters]);
   const text = await readFile(file, 'utf8').catch(() => undefined);
-  if (text === undefined) return { passed: 0, failed: 1 };
+  if (text === undefined) return { passed: 0, failed: 1, failures: [`${projects.join(', ')}: no report was written`] };
   const report = JSON.parse(text) as Report;
-  const broken = report.testResults.filter(
-    (result) => result.status === 'failed' && !result.assertionResults.some(({ status }) => status === 'failed'),
-  ).length;
-  const failed = report.numFailedTests + broken;
+  const failures = report.testResults.flatMap(failuresOf);
+  if (failures.length === 0 && code !== 0)
+    failures.push(`${projects.join(', ')}: an error outside of tests; see "Unhandled Errors" above`);
   const tests = report.testResults.flatMap(({ assertionResults }) => assertionResults);
   const skipped = tests.filter(({ status }) => NOT_RUN.has(status)).map(({ fullName }) => fullName);
-  return { passed: report.numPassedTests, failed: failed === 0 && code !== 0 ? 1 : failed, skipped };
+  return { passed: report.numPassedTests, failed: failures.length, failures, skipped };
+}
+
+function failuresOf({ name, status, assertionResults }: Report['testResults'][number]): string[] {
+  const file = relative(root, name);
+  const failed = assertionResults.filter((test) => test.status === 'failed');
+  if (failed.length === 0 && status === 'failed')
+    return [`${file}: could not be loaded, or failed outside of its tests`];
+  return failed.map(({ fullName }) => `${file}: ${fullName}`);
 }
 
 function add(counts: readonly Count[]): Count {
   return {
     passed: counts.reduce((sum, { passed }) => sum + passed, 0),
     failed: counts.reduce((sum, { failed }) => sum + failed, 0),
+    failures: counts.flatMap(({ failures = [] }) => failures),
     skipped: counts.flatMap(({ skipped = [] }) => skipped),
   };
 }
@@ -99,7 +107,9 @@ async function all(folder: string): Promise<Count> {
 function homeCount(folder: string): Count {
   const written = writtenTo(folder);
   process.stdout.write(`${written.length === 0 ? '✓' : '✗'} nothing is written to the home ${written.join(' ')}\n`);
-  return written.length === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+  return written.length === 0
+    ? { passed: 1, failed: 0 }
+    : { passed: 0, failed: 1, failures: [`written to the home: ${written.join(' ')}`] };
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'olap-warden-test-'));

@@ -7,6 +7,13 @@ describe('the last lines of all tests', () => {
     expect(total({ passed: 12, failed: 3 }).text).toBe('\n12 passed, 3 failed\n');
   });
 
+  it('follow the names of what failed', () => {
+    const failures = ['lint: types', 'test/unit/a.test.ts: a page is read'];
+    expect(total({ passed: 12, failed: 2, failures }).text).toBe(
+      '\n2 failed:\n  lint: types\n  test/unit/a.test.ts: a page is read\n\n12 passed, 2 failed\n',
+    );
+  });
+
   it.each([
     'joins (Pinot >=1.3; tested: 0.11.0)',
     'a node (skipped: a node needs root) starts',
