@@ -1,3 +1,4 @@
+import type { Reading } from './conditions.ts';
 import type { Principal } from './principal.ts';
 import type { Srn } from './policy/srn.ts';
 
@@ -31,6 +32,11 @@ export interface Decisions {
   decide(principal: Principal, action: string, resource: Srn): Decision;
   /** The same result as `isAllowed`, for display: it is not counted as a decision, and does not mark a role as used. It must not guard an action. */
   wouldAllow(principal: Principal, action: string, resource: Srn): boolean;
+  /**
+   * Whether the principal may `Query` a table, and which rows and columns of it. Nothing else knows statements with conditions: for `isAllowed`, `decide` and
+   * `wouldAllow` they allow nothing.
+   */
+  reading(principal: Principal, table: Srn): Reading;
 }
 
 /** Decisions about authenticated callers, and about those whose request has ended. */

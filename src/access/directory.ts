@@ -4,6 +4,7 @@ import type { Subject } from '../resources/role-assignment.ts';
 import { systemClock, type WallClock } from '../platform/clock.ts';
 import type { ResourceStore, StoreEvent } from '../store/resource-store.ts';
 import type { Authorizer, Decision } from './authorizer.ts';
+import type { Reading } from './conditions.ts';
 import { DecisionEngine, type HeldRoles } from './policy/decision.ts';
 import type { GrantSet } from './policy/grants/grant-set.ts';
 import type { Slices } from '../platform/long-work.ts';
@@ -83,6 +84,10 @@ export class Directory implements Authorizer {
 
   wouldAllow(principal: Principal, action: string, resource: Srn): boolean {
     return this.#engine.wouldAllow(principal, action, resource);
+  }
+
+  reading(principal: Principal, table: Srn): Reading {
+    return this.#engine.reading(principal, table);
   }
 
   decide(principal: Principal, action: string, resource: Srn): Decision {

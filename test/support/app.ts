@@ -3,6 +3,7 @@ import lightMyRequest, { type InjectOptions } from 'light-my-request';
 import { systemClock } from '../../src/platform/clock.ts';
 import type { AuthenticationResult, Authenticator, Credential } from '../../src/access/authenticators/authenticator.ts';
 import type { Authorizer, Decision, Decisions } from '../../src/access/authorizer.ts';
+import type { Reading } from '../../src/access/conditions.ts';
 import type { Principal } from '../../src/access/principal.ts';
 import type { Srn } from '../../src/access/policy/srn.ts';
 import type { Engine, KnownTables } from '../../src/pinot/types.ts';
@@ -17,11 +18,15 @@ import { createLogger } from '../../src/platform/logging.ts';
 const ALLOWED: Decision = { allowed: true, reason: 'allowed', matchedStatements: [] };
 const DENIED: Decision = { allowed: false, reason: 'implicitDeny', matchedStatements: [] };
 
+const READS_ALL: Reading = { allowed: true, conditions: undefined };
+const READS_NOTHING: Reading = { allowed: false };
+
 /** Allows what `rule` allows, without matching statements. */
 export function authorizerBy(rule: (principal: Principal, action: string, resource: Srn) => boolean): Authorizer {
   return {
     isAllowed: rule,
     wouldAllow: rule,
+    reading: (principal, table) => (rule(principal, 'Query', table) ? READS_ALL : READS_NOTHING),
     decide: (principal, action, resource) => (rule(principal, action, resource) ? ALLOWED : DENIED),
     isActive: () => true,
   };
@@ -32,6 +37,7 @@ export function authorizerOf(decisions: Decisions): Authorizer {
   return {
     isAllowed: (...asked) => decisions.isAllowed(...asked),
     wouldAllow: (...asked) => decisions.wouldAllow(...asked),
+    reading: (...asked) => decisions.reading(...asked),
     decide: (...asked) => decisions.decide(...asked),
     isActive: () => true,
   };

@@ -69,7 +69,13 @@ const CHAPTERS: readonly Chapter[] = [
       countRejects(registry);
       observeIssuerKeys(registry, NO_CALL);
       countAuditFailures(registry);
-      countDecisions(registry, { isAllowed: NO_CALL, wouldAllow: NO_CALL, decide: NO_CALL, isActive: NO_CALL });
+      countDecisions(registry, {
+        isAllowed: NO_CALL,
+        wouldAllow: NO_CALL,
+        reading: NO_CALL,
+        decide: NO_CALL,
+        isActive: NO_CALL,
+      });
     },
   },
   {

@@ -1,5 +1,6 @@
 import { systemClock, type WallClock } from '../../platform/clock.ts';
 import type { Decision, Decisions } from '../authorizer.ts';
+import type { Reading } from '../conditions.ts';
 import { compilePolicy, type CompiledPolicy, type CompiledStatement } from './compiled-policy.ts';
 import { GrantSet, type HeldPolicy } from './grants/grant-set.ts';
 import type { Principal } from '../principal.ts';
@@ -51,6 +52,9 @@ interface PrincipalGrants {
   observedDay: number;
 }
 
+const NOTHING: Reading = { allowed: false };
+const ALL: Reading = { allowed: true, conditions: undefined };
+
 /** Approximate memory cost of a statement in an index relative to a list. */
 const INDEXED_WEIGHT = 16;
 const LISTED_LIMIT = 128;
@@ -95,6 +99,10 @@ export class DecisionEngine implements Decisions {
 
   wouldAllow(principal: Principal, action: string, resource: Srn): boolean {
     return this.#heldBy(principal).grants.isAllowed(this.#question(action, resource));
+  }
+
+  reading(principal: Principal, table: Srn): Reading {
+    return this.isAllowed(principal, 'Query', table) ? ALL : NOTHING;
   }
 
   decide(principal: Principal, action: string, resource: Srn): Decision {

@@ -100,6 +100,11 @@ export function countDecisions(registry: Registry, authorizer: Authorizer): Auth
       count(decision.allowed);
       return decision;
     },
+    reading(principal, table) {
+      const reading = authorizer.reading(principal, table);
+      count(reading.allowed);
+      return reading;
+    },
     wouldAllow: (principal, action, resource) => authorizer.wouldAllow(principal, action, resource),
     isActive: (principal) => authorizer.isActive(principal),
   };
