@@ -3,10 +3,17 @@ import type { Principal } from './principal.ts';
 import type { Srn } from './policy/srn.ts';
 
 /**
+ * `conditional`: only a part of the table may be read, see `reading`; whoever does not know conditions must refuse.
  * `systemAdmin`: allowed by the role `system-admin`, although a statement or an invalid policy of the caller's roles denies it. Only for the
  * management of access, see isAccessManagement().
  */
-export type DecisionReason = 'allowed' | 'systemAdmin' | 'explicitDeny' | 'implicitDeny' | 'invalidPolicy';
+export type DecisionReason =
+  | 'allowed'
+  | 'systemAdmin'
+  | 'conditional'
+  | 'explicitDeny'
+  | 'implicitDeny'
+  | 'invalidPolicy';
 
 /** A statement that determined a decision. */
 export interface DecidingStatement {
@@ -21,7 +28,7 @@ export interface DecidingStatement {
 export interface Decision {
   readonly allowed: boolean;
   readonly reason: DecisionReason;
-  /** The statements that determined the decision: matching denies, or matching allows if none denied, or that of the policy `system-admin`; at most 100. */
+  /** The statements that determined the decision: matching denies, or matching allows if none denied, or those with conditions, or that of the policy `system-admin`; at most 100. */
   readonly matchedStatements: readonly DecidingStatement[];
 }
 

@@ -18,7 +18,7 @@ import { KindCache } from './kind-cache.ts';
 import { listAll } from './list.ts';
 import { apiResource, fromApi, toApi, type ApiResource, type RawObject } from './objects.ts';
 import { Reflector, type ReflectorTuning } from './reflector.ts';
-import type { HttpMethod, KubernetesTransport } from './transport.ts';
+import type { HttpMethod, KubernetesTransport, QueryParameters } from './transport.ts';
 
 /** The part of KubernetesTransport that a store uses. */
 export type StoreTransport = Pick<KubernetesTransport, 'request' | 'stream' | 'namespace'>;
@@ -32,6 +32,8 @@ export interface KubernetesStoreOptions {
   readonly onError?: (error: unknown, context: { readonly kind: ResourceKind; readonly during: string }) => void;
 }
 
+/** Under an older CRD a new field would be left out silently: a statement without its conditions allows more. */
+const STRICT: QueryParameters = { fieldValidation: 'Strict' };
 const WRITE_TIMEOUT_MS = 15_000;
 const READ_TIMEOUT_MS = 15_000;
 const READ_PAGE_SIZE = 500;
@@ -154,7 +156,7 @@ export class KubernetesStore implements ResourceStore {
     const metadata = { ...object.metadata };
     delete metadata.resourceVersion; // the API server rejects both fields in a create
     delete metadata.uid;
-    return this.#write({ method: 'POST', kind, path: '', object: { ...object, metadata }, options });
+    return this.#write({ method: 'POST', kind, path: '', query: STRICT, object: { ...object, metadata }, options });
   }
 
   async update<K extends ResourceKind>(
@@ -164,7 +166,7 @@ export class KubernetesStore implements ResourceStore {
   ): Promise<ResourceByKind[K]> {
     const name = updatableName(kind, object.metadata);
     requirePartLabel(kind, object);
-    return this.#write({ method: 'PUT', kind, path: `/${name}`, object, options });
+    return this.#write({ method: 'PUT', kind, path: `/${name}`, query: STRICT, object, options });
   }
 
   async updateStatus<K extends Exclude<ResourceKind, 'Secret'>>(
@@ -199,12 +201,14 @@ export class KubernetesStore implements ResourceStore {
     method: HttpMethod;
     kind: K;
     path: string;
+    query?: QueryParameters;
     object: ResourceByKind[K];
     options: WriteOptions;
   }): Promise<ResourceByKind[K]> {
     const resource = this.#resource(write.kind);
     const cache = this.#cache(write.kind);
     const { body } = await this.#transport.request<RawObject>(write.method, `${resource.path}${write.path}`, {
+      ...(write.query && { query: write.query }),
       body: toApi(write.object, resource),
       signal: write.options.signal,
       timeoutMs: WRITE_TIMEOUT_MS,

@@ -7,9 +7,51 @@ export const ACTION_PATTERN = '^[A-Za-z*]{1,128}$';
 /** `*`, or `srn2:` and levels `<kind>#<id>` separated by `:`. */
 export const SRN_PATTERN = '^(\\*|srn2:[^#:\\s]+#[^#:\\s]+(:[^#:\\s]+#[^#:\\s]+){0,7})$';
 
+/** A column of a table: neither a virtual one nor one with its table. */
+export const COLUMN_PATTERN = '^[^$.\\s][^.\\s]*$';
+
 /** Bounds the work of reading a policy and of a decision: lists of single statements are bounded as well, but not their sum. */
 const MAX_POLICY_ACTIONS = 2048;
 const MAX_POLICY_RESOURCES = 2048;
+/** Filters and masks are parsed: some tens of milliseconds. */
+const MAX_POLICY_EXPRESSIONS = 65_536;
+
+const ColumnNames = (description: string) =>
+  Type.Array(Type.String({ maxLength: 256, pattern: COLUMN_PATTERN }), { minItems: 1, maxItems: 500, description });
+
+const Columns = Type.Object(
+  {
+    allow: Type.Optional(ColumnNames('The only columns that may be read. Not together with deny.')),
+    deny: Type.Optional(ColumnNames('The only columns that may not be read. Not together with allow.')),
+    mask: Type.Optional(
+      Type.Record(Type.String(), Type.String({ minLength: 1, maxLength: 1024 }), {
+        maxProperties: 100,
+        description:
+          "What is read in place of a column, by its name: an SQL expression over this column, such as substr(mail, 0, 1), '' or sha256(toUtf8(mail)).",
+      }),
+    ),
+  },
+  { description: 'Which columns may be read; without it, all. Names have the spelling of the schema.' },
+);
+
+export const Conditions = Type.Object(
+  {
+    rowFilters: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 4096 }), {
+        minItems: 1,
+        maxItems: 10,
+        description:
+          "SQL conditions over the columns of the table, such as region = 'eu' or owner = ${subject.email}. Only rows for which all of them are true may be read.",
+      }),
+    ),
+    columns: Type.Optional(Columns),
+  },
+  {
+    description:
+      'The part of the tables that may be read; without it, all of it. Only in a statement with effect allow and the single action Query.',
+  },
+);
+export type Conditions = Static<typeof Conditions>;
 
 export const Statement = Type.Object(
   {
@@ -31,6 +73,7 @@ export const Statement = Type.Object(
       description:
         'Resource names such as srn2:table#events; * matches any characters within a level, * alone matches all resources.',
     }),
+    conditions: Type.Optional(Conditions),
   },
   { description: 'A rule that allows or denies actions on resources.' },
 );
@@ -59,6 +102,19 @@ export const PolicyStatus = Type.Object(
 );
 export type PolicyStatus = Static<typeof PolicyStatus>;
 
+/** Characters of all filters and masks. */
+function expressionLength({ conditions }: Statement): number {
+  const expressions = [...(conditions?.rowFilters ?? []), ...Object.values(conditions?.columns?.mask ?? {})];
+  return expressions.reduce((sum, text) => sum + Array.from(text).length, 0);
+}
+
+function hasExpectedParts({ rowFilters, columns }: Conditions): boolean {
+  if (columns === undefined) return rowFilters !== undefined;
+  const { allow, deny, mask } = columns;
+  if (allow !== undefined && deny !== undefined) return false;
+  return allow !== undefined || deny !== undefined || mask !== undefined;
+}
+
 function total(statements: readonly Statement[], count: (statement: Statement) => number): number {
   return statements.reduce((sum, statement) => sum + count(statement), 0);
 }
@@ -82,6 +138,27 @@ export const policyKind = {
       cel: `self.statements.map(s, size(s.resources)).sum() <= ${MAX_POLICY_RESOURCES}`,
       message: `all statements together may list at most ${MAX_POLICY_RESOURCES} resources: split the policy`,
       holds: ({ statements }) => total(statements, ({ resources }) => resources.length) <= MAX_POLICY_RESOURCES,
+    },
+    {
+      cel: "self.statements.all(s, !has(s.conditions) || (s.effect == 'allow' && has(s.actions) && s.actions == ['Query']))",
+      message: 'a statement with `conditions` must have the effect `allow` and the single action `Query`',
+      holds: ({ statements }) =>
+        statements.every(
+          ({ conditions, effect, actions }) =>
+            conditions === undefined || (effect === 'allow' && actions?.length === 1 && actions[0] === 'Query'),
+        ),
+    },
+    {
+      cel: 'self.statements.all(s, !has(s.conditions) || (has(s.conditions.columns) ? !(has(s.conditions.columns.allow) && has(s.conditions.columns.deny)) && (has(s.conditions.columns.allow) || has(s.conditions.columns.deny) || has(s.conditions.columns.mask)) : has(s.conditions.rowFilters)))',
+      message:
+        '`conditions` must have `rowFilters`, `columns` or both; `columns` must have `allow` or `deny`, which exclude each other, or `mask`, alone or with one of them',
+      holds: ({ statements }) =>
+        statements.every(({ conditions }) => conditions === undefined || hasExpectedParts(conditions)),
+    },
+    {
+      cel: `self.statements.map(s, has(s.conditions) ? (has(s.conditions.rowFilters) ? s.conditions.rowFilters.map(f, size(f)).sum() : 0) + (has(s.conditions.columns) && has(s.conditions.columns.mask) ? s.conditions.columns.mask.map(c, size(s.conditions.columns.mask[c])).sum() : 0) : 0).sum() <= ${MAX_POLICY_EXPRESSIONS}`,
+      message: `all filters and masks together may have at most ${MAX_POLICY_EXPRESSIONS} characters: split the policy`,
+      holds: ({ statements }) => total(statements, expressionLength) <= MAX_POLICY_EXPRESSIONS,
     },
   ],
   printerColumns: [

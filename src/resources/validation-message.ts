@@ -4,7 +4,7 @@ import { SCHEDULE_PATTERN } from './cluster-health-report.ts';
 import { CHECK_GLOB_PATTERN, ENTITY_GLOB_PATTERN, MUTE_ID_PATTERN } from './health-mute.ts';
 import { NAME_PATTERN } from './meta.ts';
 import { nearest } from './nearest.ts';
-import { ACTION_PATTERN, SRN_PATTERN } from './policy.ts';
+import { ACTION_PATTERN, COLUMN_PATTERN, SRN_PATTERN } from './policy.ts';
 import { SECRET_HASH_PATTERN } from './service-token.ts';
 
 /** One error in an object. */
@@ -22,6 +22,7 @@ const PATTERN_MEANINGS: Readonly<Record<string, string>> = {
   [ACTION_PATTERN]: 'must be an action name of letters and `*`, such as `Query` or `Get*`',
   [SECRET_HASH_PATTERN]: 'must be `sha256:` and 64 hexadecimal digits',
   [SRN_PATTERN]: 'must be `*` or a resource name such as `srn2:table#events`',
+  [COLUMN_PATTERN]: 'must be the name of a column, without its table and without spaces, such as `mail`',
   '^\\S(.*\\S)?$': 'must not begin or end with a space or contain a line break',
   [SCHEDULE_PATTERN]:
     'must be a cron expression of five fields, such as `*/20 * * * *`, or of six with a number of seconds first',

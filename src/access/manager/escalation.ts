@@ -231,7 +231,7 @@ function readable(policies: readonly string[], contents: PolicyContents): readon
 
 /** Identifies what a statement grants or denies. */
 function grantText(statement: Statement | undefined): string {
-  return JSON.stringify([statement?.effect, statement?.actions, statement?.resources]);
+  return JSON.stringify([statement?.effect, statement?.actions, statement?.resources, statement?.conditions]);
 }
 
 function sameNames(a: readonly string[], b: readonly string[]): boolean {

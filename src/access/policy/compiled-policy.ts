@@ -1,6 +1,7 @@
 import type { PolicySpec } from '../../resources/policy.ts';
 import type { ValidationError } from '../../resources/validation-message.ts';
 import { compileActions, type ActionSet } from './action-set.ts';
+import { compileConditions, type CompiledConditions } from './conditions/compiled-conditions.ts';
 import { validatePolicySpec } from './policy-document.ts';
 import { matchesEverything, parseSrnPattern, type SrnPattern } from './srn.ts';
 
@@ -12,6 +13,8 @@ export interface CompiledStatement {
   readonly effect: 'allow' | 'deny';
   readonly actions: ActionSet;
   readonly resources: readonly SrnPattern[];
+  /** Undefined if it allows its actions on all of its resources. */
+  readonly conditions?: CompiledConditions | undefined;
 }
 
 /** A policy in compiled form. An invalid policy has `errors` and no statements. */
@@ -52,9 +55,10 @@ export function compilePolicy(name: string | undefined, spec: unknown): Compiled
 }
 
 function compileStatements(policy: string | undefined, spec: PolicySpec): CompiledStatement[] {
-  return spec.statements.map(({ effect, actions, resources }, index) => {
+  return spec.statements.map(({ effect, actions, resources, conditions }, index) => {
     const patterns = resources.map((resource) => compiledPattern(resource));
-    return { policy, index, effect, actions: actionsOf(effect, actions, patterns), resources: patterns };
+    const statement = { policy, index, effect, actions: actionsOf(effect, actions, patterns), resources: patterns };
+    return conditions === undefined ? statement : { ...statement, conditions: compileConditions(conditions) };
   });
 }
 

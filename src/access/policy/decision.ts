@@ -1,6 +1,15 @@
 import { systemClock, type WallClock } from '../../platform/clock.ts';
 import type { Decision, Decisions } from '../authorizer.ts';
 import type { Reading } from '../conditions.ts';
+import type { CallerValues } from '../sql/row-filter.ts';
+import { ANY_CALLER, callerValues } from './conditions/caller-values.ts';
+import {
+  conditionalDecision,
+  partOf,
+  shownConditions,
+  type PartialDecision,
+  type PartlyAllowed,
+} from './conditions/partly-allowed.ts';
 import { compilePolicy, type CompiledPolicy, type CompiledStatement } from './compiled-policy.ts';
 import { GrantSet, type HeldPolicy } from './grants/grant-set.ts';
 import type { Principal } from '../principal.ts';
@@ -50,7 +59,12 @@ interface PrincipalGrants {
   /** The policies that were reported to the observer on `observedDay`. */
   readonly observed: Set<string | undefined>;
   observedDay: number;
+  /** What the caller may read of tables that it may read in part, by table: a query asks for it more than once. */
+  readonly parts: Map<string, PartlyAllowed | undefined>;
 }
+
+/** Of one caller. */
+const MAX_KNOWN_PARTS = 16;
 
 const NOTHING: Reading = { allowed: false };
 const ALL: Reading = { allowed: true, conditions: undefined };
@@ -102,7 +116,15 @@ export class DecisionEngine implements Decisions {
   }
 
   reading(principal: Principal, table: Srn): Reading {
-    return this.isAllowed(principal, 'Query', table) ? ALL : NOTHING;
+    const held = this.#heldBy(principal);
+    const question = this.#question('Query', table);
+    const judgement = held.grants.judge(question);
+    this.#observe(principal, held, judgement.by);
+    if (judgement.allowed) return ALL;
+    if (!held.grants.isConditional || judgement.reason !== 'implicitDeny') return NOTHING;
+    const part = this.#knownPart(principal, held, question);
+    for (const statement of part?.statements ?? []) this.#observe(principal, held, statement);
+    return part?.reading ?? NOTHING;
   }
 
   decide(principal: Principal, action: string, resource: Srn): Decision {
@@ -110,7 +132,8 @@ export class DecisionEngine implements Decisions {
     const question = this.#question(action, resource);
     const judgement = held.grants.judge(question);
     this.#observe(principal, held, judgement.by);
-    return held.grants.decide(question, judgement);
+    const part = partOf(held.grants, question, judgement, () => callerValues(principal));
+    return part ? conditionalDecision(held.grants, part) : held.grants.decide(question, judgement);
   }
 
   /**
@@ -124,8 +147,16 @@ export class DecisionEngine implements Decisions {
     return new GrantSet(stored.key, stored.roles, [...stored.policies, extra]);
   }
 
-  decideWith(grants: GrantSet, action: string, resource: Srn): Decision {
-    return grants.decide(this.#question(action, resource));
+  /**
+   * @param values of the caller; by default as if it had each of them
+   * @returns the decision, and what may be read where it is `conditional`
+   */
+  decideWith(grants: GrantSet, action: string, resource: Srn, values: CallerValues = ANY_CALLER): PartialDecision {
+    const question = this.#question(action, resource);
+    const judgement = grants.judge(question);
+    const part = partOf(grants, question, judgement, () => values);
+    if (part === undefined) return grants.decide(question, judgement);
+    return { ...conditionalDecision(grants, part), conditions: shownConditions(part, values) };
   }
 
   /** Current grants of the principal's roles. */
@@ -142,9 +173,20 @@ export class DecisionEngine implements Decisions {
     const grants = this.#grantsForRoles(roles);
     const observed = new Set<string | undefined>();
     const expires = validFrom !== -Infinity || validUntil !== Infinity;
-    const held = { generation: this.#generation, grants, expires, validFrom, validUntil, observed, observedDay: 0 };
+    const times = { expires, validFrom, validUntil };
+    const held = { generation: this.#generation, grants, ...times, observed, observedDay: 0, parts: new Map() };
     this.#byPrincipal.set(principal, held);
     return held;
+  }
+
+  /** From the cache of the caller. */
+  #knownPart(principal: Principal, held: PrincipalGrants, question: Question): PartlyAllowed | undefined {
+    const key = question.levels.map(({ kind, id }) => `${kind}#${id}`).join(':');
+    if (held.parts.has(key)) return held.parts.get(key);
+    const part = partOf(held.grants, question, held.grants.judge(question), () => callerValues(principal));
+    if (held.parts.size >= MAX_KNOWN_PARTS) held.parts.clear();
+    held.parts.set(key, part);
+    return part;
   }
 
   #observe(principal: Principal, held: PrincipalGrants, deciding: CompiledStatement | undefined): void {

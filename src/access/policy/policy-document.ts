@@ -4,7 +4,8 @@ import { validateResource } from '../../resources/validate.ts';
 import type { ValidationError } from '../../resources/validation-message.ts';
 import { parseStrictJson, StrictJsonError } from '../../platform/strict-json.ts';
 import { actionProblem } from './actions.ts';
-import { parseSrnPattern } from './srn.ts';
+import { conditionProblems } from './conditions/compiled-conditions.ts';
+import { parseSrnPattern, type SrnPattern } from './srn.ts';
 
 export const DOCUMENT_VERSION = 'v1';
 /** Validating a larger document would block other requests for more than 50 ms. */
@@ -67,13 +68,6 @@ function fromValue(value: unknown): PolicyCheck {
   const extra = Object.keys(unknown)[0];
   if (extra !== undefined) return refuse(extra, 'is not a known field; known fields are version, statements');
   if (!Array.isArray(statements)) return refuse('statements', 'must be a list of statements');
-  const conditional = statements.findIndex((statement) => isObject(statement) && 'conditions' in statement);
-  if (conditional >= 0) {
-    return refuse(
-      `statements[${conditional}].conditions`,
-      'is not supported: conditions cannot be enforced, so a statement with conditions is rejected',
-    );
-  }
   return validatePolicySpec({ statements: statements.map(normaliseStatement) });
 }
 
@@ -86,7 +80,7 @@ export function toPolicyDocument(spec: PolicySpec): PolicyDocument {
 const MAX_PROBLEMS = 20;
 
 function* problemsOf({ statements }: PolicySpec): Generator<ValidationError, undefined, void> {
-  for (const [index, { actions = [], resources }] of statements.entries()) {
+  for (const [index, { actions = [], resources, conditions }] of statements.entries()) {
     const at = `statements[${index}]`;
     for (const [i, action] of actions.entries()) {
       const problem = actionProblem(action);
@@ -95,8 +89,19 @@ function* problemsOf({ statements }: PolicySpec): Generator<ValidationError, und
     for (const [i, resource] of resources.entries()) {
       const parsed = parseSrnPattern(resource);
       if (!parsed.ok) yield { path: `${at}.resources[${i}]`, message: parsed.message };
+      else if (conditions !== undefined && !isTablePattern(parsed.value))
+        yield {
+          path: `${at}.resources[${i}]`,
+          message: 'a statement with `conditions` is for tables, such as `srn2:table#events`',
+        };
     }
+    if (conditions === undefined) continue;
+    for (const { path, message } of conditionProblems(conditions)) yield { path: `${at}.conditions.${path}`, message };
   }
+}
+
+function isTablePattern({ last }: SrnPattern): boolean {
+  return last?.kind.form === 'exact' && last.kind.literal === 'table';
 }
 
 /** `"actions": "Query"` is the same as `"actions": ["Query"]`. */

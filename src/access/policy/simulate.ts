@@ -1,11 +1,13 @@
 import type { Slices } from '../../platform/long-work.ts';
 import { SUBJECT_TYPES, type Subject, type SubjectType } from '../../resources/role-assignment.ts';
-import type { Decision } from '../authorizer.ts';
 import type { GrantSet } from './grants/grant-set.ts';
 import { ManagerError } from '../errors.ts';
 import { tokenPrincipal, type Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
 import { emailDomain, sameSubject } from '../subjects.ts';
+import type { CallerValues } from '../sql/row-filter.ts';
+import { callerValues, combinedValues } from './conditions/caller-values.ts';
+import type { PartialDecision } from './conditions/partly-allowed.ts';
 import { srnText, type Srn } from './srn.ts';
 
 export interface SimulatedRequest {
@@ -20,7 +22,7 @@ export interface Simulation {
   /** Names of the roles of all subjects. */
   readonly roles: readonly string[];
   /** One per request, in order. */
-  readonly decisions: readonly Decision[];
+  readonly decisions: readonly PartialDecision[];
 }
 
 /** Searched patterns times questions: less than a second of CPU time in the worst case. */
@@ -43,22 +45,24 @@ export function* simulate(
   const questions = requests.reduce((sum, { resources }) => sum + resources.length, 0);
   requireBoundedWork(grants, questions);
   yield;
-  const decisions: Decision[] = [];
+  const values = combinedValues(all.map((subject) => callerValues(asPrincipal(directory, subject))));
+  const decisions: PartialDecision[] = [];
   for (const request of requests) {
-    decisions.push(decideForAll(directory, grants, request));
+    decisions.push(decideForAll(directory, grants, { ...request, values }));
     yield;
   }
   return { subjects: all, roles, decisions };
 }
 
-/** The first denial, or the decision about the first resource. */
+/** The first denial, or the first decision with conditions, or the decision about the first resource. */
 export function decideForAll(
   { engine }: Directory,
   grants: GrantSet,
-  { action, resources }: SimulatedRequest,
-): Decision {
-  const decisions = resources.map((resource) => engine.decideWith(grants, action, resource));
-  return decisions.find(({ allowed }) => !allowed) ?? decisions[0]!;
+  { action, resources, values }: SimulatedRequest & { readonly values?: CallerValues },
+): PartialDecision {
+  const decisions = resources.map((resource) => engine.decideWith(grants, action, resource, values));
+  const refused = decisions.filter(({ allowed }) => !allowed);
+  return refused.find(({ reason }) => reason !== 'conditional') ?? refused[0] ?? decisions[0]!;
 }
 
 /** Also the domains of the e-mail addresses: a user with the address has the roles of its domain. */

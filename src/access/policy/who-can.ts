@@ -10,6 +10,8 @@ export interface GrantingRole {
   readonly role: string;
   /** The first deciding statement of the role. */
   readonly by: DecidingStatement;
+  /** Whether it allows a part of the table only. */
+  readonly conditional: boolean;
   /** Of the assignment or, if that is earlier, of the service token: milliseconds since the epoch, or Infinity. */
   readonly expiry: number;
 }
@@ -23,6 +25,8 @@ export interface AllowingRole {
   readonly role: string;
   /** The first deciding statement. */
   readonly by: DecidingStatement;
+  /** Whether it allows a part of the table only. */
+  readonly conditional: boolean;
 }
 
 export interface WhoCan {
@@ -48,7 +52,7 @@ export interface WhoCanRequest {
 
 /**
  * Roles that allow `action` on the resource, and the subjects of role assignments that may perform it, each evaluated separately and with the
- * code that enforces. A person with several subjects (user, groups, domain) may have more permissions, or fewer because of a deny.
+ * code that enforces. Conditions count as met: a member of a group can have the values that their filters need. A person with several subjects (user, groups, domain) may have more permissions, or fewer because of a deny.
  */
 export function* whoCan(directory: Directory, request: WhoCanRequest): Slices<WhoCan> {
   const decide = cachedDecisions(directory, request);
@@ -60,11 +64,12 @@ export function* whoCan(directory: Directory, request: WhoCanRequest): Slices<Wh
     const ends = directory.tokenExpiry(principal);
     if (!(ends > directory.now())) continue;
     const decision = decide(directory.existingRolesOf(principal));
-    if (!decision.allowed) continue;
+    const conditional = decision.reason === 'conditional';
+    if (!decision.allowed && !conditional) continue;
     total += 1;
     if (granted.length >= request.limit) continue;
     const roles = [...firstByRole(decision)].map(([role, by]) => {
-      return { role, by, expiry: Math.min(ends, directory.roleExpiry(principal, role)) };
+      return { role, by, conditional, expiry: Math.min(ends, directory.roleExpiry(principal, role)) };
     });
     granted.push({ subject, roles });
   }
@@ -74,9 +79,10 @@ export function* whoCan(directory: Directory, request: WhoCanRequest): Slices<Wh
     yield;
     const decision = decide([role]);
     const by = decision.matchedStatements[0];
-    if (!decision.allowed || !by) continue;
+    const conditional = decision.reason === 'conditional';
+    if (!(decision.allowed || conditional) || !by) continue;
     totalRoles += 1;
-    if (roles.length < request.limit) roles.push({ role, by });
+    if (roles.length < request.limit) roles.push({ role, by, conditional });
   }
   return { granted, total, roles, totalRoles };
 }

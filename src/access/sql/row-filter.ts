@@ -13,6 +13,20 @@ export interface RowFilter {
   readonly columns: readonly string[];
 }
 
+/** Values of a caller by name: `email` for `${subject.email}`. A list is possible only in `IN (…)`. */
+export type CallerValues = Readonly<Record<string, { readonly values: readonly string[]; readonly isList: boolean }>>;
+
+/** A filter with the values of one caller. */
+export interface FilterOfCaller extends RowFilter {
+  /** The values that it contains. */
+  readonly uses: readonly string[];
+}
+
+/** What is read in place of a column. */
+export interface MaskExpression {
+  readonly expression: Sequence;
+}
+
 /** Limits of one filter. */
 const LIMITS: SqlLimits = { ...SQL_LIMITS, bytes: 8 * 1024, tokens: 1_000, nesting: 20 };
 
@@ -29,56 +43,120 @@ const FUNCTIONS: ReadonlyMap<string, string> = new Map(
     .map((name) => [foldedFunction(name), name]),
 );
 
+/** Functions that an expression in place of a column may have besides those of a filter: hashes, and what they take. */
+const MASK_FUNCTIONS: ReadonlyMap<string, string> = new Map([
+  ...FUNCTIONS,
+  ...'MD5 ROUNDDECIMAL SHA SHA256 SHA512 TOUTF8'.split(' ').map((name) => [foldedFunction(name), name] as const),
+]);
+
+/** What is being parsed. */
+interface Context {
+  /** In messages. */
+  readonly what: 'row filter' | 'mask';
+  /** What may follow the whole text. */
+  readonly end: string;
+  readonly functions: ReadonlyMap<string, string>;
+  readonly columns: Set<string>;
+  /** Undefined where values of the caller are not possible. */
+  readonly values: CallerValues | undefined;
+  readonly uses: Set<string>;
+}
+
 /**
  * Parses the filter of rows, by the lexer and the rules of the SQL check: columns, literals, comparisons, arithmetic, IN, LIKE, BETWEEN, IS NULL, AND, OR,
- * NOT and plain functions.
+ * NOT, plain functions, and values of the caller such as `${subject.email}`.
+ * @param values of the caller, which become literals of the tree; all names that a filter may use
  */
-export function parseRowFilter(text: string): ({ readonly ok: true } & RowFilter) | RefusedSql {
+export function parseRowFilter(
+  text: string,
+  values: CallerValues = {},
+): ({ readonly ok: true } & FilterOfCaller) | RefusedSql {
+  const context: Context = {
+    what: 'row filter',
+    end: '`AND`, `OR` or the end of the filter',
+    functions: FUNCTIONS,
+    columns: new Set(),
+    values,
+    uses: new Set(),
+  };
   try {
-    return { ok: true, ...parse(text) };
+    const found = parse(text, context, condition);
+    return { ok: true, condition: found, columns: [...context.columns], uses: [...context.uses] };
   } catch (error) {
     return refusedSql(text, error);
   }
 }
 
-function parse(text: string): RowFilter {
-  if (Buffer.byteLength(text) > LIMITS.bytes) throw new SqlRefusal(`the filter is longer than ${LIMITS.bytes} bytes`);
-  const budget = newBudget(LIMITS, { count: 0 });
-  const at = new Reader(tokenize(text, budget), budget, { expression: condition, query: noQuery, queryTail: noQuery });
+/** Parses what is read in place of a column: an expression with the literals, operators and functions of a filter, hashes, and no other column. */
+export function parseMask(text: string, column: string): ({ readonly ok: true } & MaskExpression) | RefusedSql {
   const columns = new Set<string>();
-  const found = at.sequence(() => condition(at, columns));
-  if (at.peek().kind !== 'end') throw at.unexpected('`AND`, `OR` or the end of the filter');
-  return { condition: found, columns: [...columns] };
+  const context: Context = {
+    what: 'mask',
+    end: 'an operator or the end of the mask',
+    functions: MASK_FUNCTIONS,
+    columns,
+    values: undefined,
+    uses: new Set(),
+  };
+  try {
+    const expression = parse(text, context, value);
+    const other = [...columns].find((name) => name !== column);
+    if (other !== undefined) throw new SqlRefusal(`a mask has no other column than its own, but here is \`${other}\``);
+    if (expression.parts.length === 1 && expression.parts[0]?.kind === 'column')
+      throw new SqlRefusal('the mask is the column itself, which hides nothing');
+    return { ok: true, expression };
+  } catch (error) {
+    return refusedSql(text, error);
+  }
+}
+
+type Rule = (at: Reader, context: Context) => void;
+
+function parse(text: string, context: Context, rule: Rule): Sequence {
+  if (Buffer.byteLength(text) > LIMITS.bytes)
+    throw new SqlRefusal(`the ${context.what === 'mask' ? 'mask' : 'filter'} is longer than ${LIMITS.bytes} bytes`);
+  const budget = newBudget(LIMITS, { count: 0 });
+  const expression = (at: Reader): void => rule(at, context);
+  const at = new Reader(tokenize(text, budget), budget, { expression, query: noQuery, queryTail: noQuery });
+  const found = at.sequence(() => rule(at, context));
+  if (at.peek().kind !== 'end') throw at.unexpected(context.end);
+  return found;
 }
 
 function noQuery(at: Reader): never {
-  throw at.refusal('a row filter has no query');
+  throw at.refusal('a query is not possible here');
 }
 
 /** Predicates with AND and OR. */
-function condition(at: Reader, columns: Set<string> = new Set()): void {
-  do predicate(at, columns);
+function condition(at: Reader, context: Context): void {
+  do predicate(at, context);
   while (at.takeOne(['AND', 'OR']) !== undefined);
 }
 
 const COMPARISONS = ['=', '<>', '!=', '<', '>', '<=', '>='] as const;
 const ARITHMETIC = BINARY_MARKS.filter((mark) => !COMPARISONS.some((one) => one === mark));
 
-function predicate(at: Reader, columns: Set<string>): void {
+function predicate(at: Reader, context: Context): void {
   while (at.take('NOT'));
-  value(at, columns);
-  if (takeMarkOf(at, COMPARISONS)) value(at, columns);
+  value(at, context);
+  if (takeMarkOf(at, COMPARISONS)) value(at, context);
   else if (at.take('IS')) isClause(at);
   else {
     const negated = at.take('NOT');
-    if (at.take('IN')) at.parentheses(() => at.list(() => value(at, columns)));
+    if (at.take('IN')) at.parentheses(() => at.list(() => entry(at, context)));
     else if (at.take('LIKE')) pattern(at);
     else if (at.take('BETWEEN')) {
-      value(at, columns);
+      value(at, context);
       at.expect('AND');
-      value(at, columns);
+      value(at, context);
     } else if (negated) throw at.unexpected('`IN`, `LIKE` or `BETWEEN`');
   }
+}
+
+/** An entry of a list. */
+function entry(at: Reader, context: Context): void {
+  if (atCallerValue(at)) callerValue(at, context, true);
+  else value(at, context);
 }
 
 function takeMarkOf(at: Reader, marks: readonly Mark[]): boolean {
@@ -98,59 +176,92 @@ function pattern(at: Reader): void {
 }
 
 /** Operands with arithmetic between them. */
-function value(at: Reader, columns: Set<string>): void {
-  do operand(at, columns);
+function value(at: Reader, context: Context): void {
+  do operand(at, context);
   while (takeMarkOf(at, ARITHMETIC));
 }
 
 const CONSTANTS: ReadonlySet<string> = new Set(['TRUE', 'FALSE', 'NULL']);
 
-function operand(at: Reader, columns: Set<string>): void {
+function operand(at: Reader, context: Context): void {
   while (takeMarkOf(at, ['-', '+']));
   const { kind, key, prefix } = at.peek();
   if (kind === 'number' || (kind === 'string' && prefix === '')) return literal(at);
-  if (key === '(') return at.parentheses(() => condition(at, columns));
+  if (atCallerValue(at)) return callerValue(at, context, false);
+  if (key === '(') return at.parentheses(() => condition(at, context));
   if (kind === 'word' && CONSTANTS.has(key)) return at.bare();
-  if (QUERY_WORDS.has(key)) throw at.refusal('a row filter has no query: compare columns with literals');
-  if (at.key(1) === '(') return call(at, columns);
-  column(at, columns);
+  if (QUERY_WORDS.has(key)) throw at.refusal(`a ${context.what} has no query: compare columns with literals`);
+  if (at.key(1) === '(') return call(at, context);
+  column(at, context);
 }
 
 const QUERY_WORDS: ReadonlySet<string> = new Set(['SELECT', 'WITH', 'VALUES', 'TABLE', 'EXISTS', 'UNIQUE']);
 
 function literal(at: Reader): void {
-  const { kind, text } = at.skip();
+  const { kind, text, at: offset } = at.skip();
+  if (kind === 'string' && /\$\{\s*subject\b/.test(text))
+    throw at.refusal('a value of the caller is written without quotes, as in `owner = ${subject.email}`', offset);
   at.emit(kind === 'number' ? { kind, text } : { kind: 'string', text, prefix: '' });
+}
+
+/** `${`, which is no text of SQL */
+function atCallerValue(at: Reader): boolean {
+  const { kind, text } = at.peek();
+  return kind === 'word' && text === '$' && at.key(1) === '{';
+}
+
+/** `${subject.email}`: literals in its place. */
+function callerValue(at: Reader, { what, values, uses }: Context, isEntry: boolean): void {
+  const { at: offset } = at.skip();
+  at.requireMark('{');
+  const path: string[] = [at.skip().text];
+  while (at.acceptMark('.')) path.push(at.skip().text);
+  at.requireMark('}');
+  const written = `\`\${${path.join('.').slice(0, 60)}}\``;
+  if (values === undefined) throw at.refusal(`${written}: a ${what} has no values of the caller`, offset);
+  const name = path.slice(1).join('.');
+  const value = path[0] === 'subject' && Object.hasOwn(values, name) ? values[name] : undefined;
+  if (value === undefined) {
+    const known = Object.keys(values).map((one) => `\`\${subject.${one}}\``);
+    throw at.refusal(`${written} is not a value of the caller; they are ${known.join(', ')}`, offset);
+  }
+  if (value.isList && !isEntry)
+    throw at.refusal(`${written} is a list: use it as in \`IN (${written.slice(1, -1)})\``, offset);
+  uses.add(name);
+  for (const [index, text] of value.values.entries()) {
+    if (index > 0) at.mark(',');
+    at.emit({ kind: 'string', text, prefix: '' });
+  }
 }
 
 /** Words that some version reads as a value and not as a column, and that are not reserved. */
 const VALUES_OF_REQUEST = /^(?:CURRENT_|LOCALTIME|SESSION_USER$|SYSTEM_USER$|USER$|INTERVAL$)/;
 
-function column(at: Reader, columns: Set<string>): void {
+function column(at: Reader, { what, columns }: Context): void {
   const { kind, text, key, at: offset } = at.peek();
   if (kind === 'word' && (RESERVED.has(key) || VALUES_OF_REQUEST.test(key)))
     throw at.unexpected('a column, a literal or a function');
   if (text.startsWith('$'))
     throw at.refusal(`\`${text}\` is not a column of the table, but a property of where a row is stored`);
   const name = at.name('a column, a literal or a function');
-  if (name.includes('.') || at.key() === '.')
-    throw at.refusal('a row filter names columns without their table', offset);
+  if (name.includes('.') || at.key() === '.') throw at.refusal(`a ${what} names columns without their table`, offset);
   columns.add(name);
   at.emit({ kind: 'column', parts: [name], isAll: false, scope: undefined });
 }
 
-function call(at: Reader, columns: Set<string>): void {
+function call(at: Reader, context: Context): void {
+  const { what, functions } = context;
   const token = at.peek();
-  if (!FUNCTIONS.has(foldedFunction(token.text))) {
-    const known = [...FUNCTIONS.values()].join(', ');
+  if (!functions.has(foldedFunction(token.text))) {
+    const known = [...functions.values()].join(', ');
     throw at.refusal(
-      `\`${token.text.slice(0, 60)}\` is not a function of row filters, which are ${known}: write the condition without it`,
+      `\`${token.text.slice(0, 60)}\` is not a function of ${what}s, which are ${known}: write the ${what === 'mask' ? 'mask' : 'condition'} without it`,
     );
   }
   at.skip();
   const inner = at.inParentheses(() =>
     at.sequence(() => {
-      if (at.key() !== ')') at.list(() => value(at, columns));
+      if (at.key() !== ')') at.list(() => value(at, context));
     }),
   );
   at.emit({ kind: 'call', name: functionName(token), arguments: inner, tail: undefined });

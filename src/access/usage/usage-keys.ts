@@ -15,8 +15,9 @@ export function roleUsageKey(role: string): string {
 }
 
 /** By the content of the statement: a changed statement is another one, a moved one is the same. */
-export function statementUsageKey(policy: string, { effect, actions, resources }: Statement): string {
-  return keyOf('statement', policy, JSON.stringify([effect ?? 'deny', actions ?? null, resources]));
+export function statementUsageKey(policy: string, { effect, actions, resources, conditions }: Statement): string {
+  const content = [effect ?? 'deny', actions ?? null, resources];
+  return keyOf('statement', policy, JSON.stringify(conditions === undefined ? content : [...content, conditions]));
 }
 
 /** @param subject a service token by the name of its object */

@@ -1,10 +1,11 @@
 /// <reference types="@fastify/swagger" />
 import { STATEMENT, AUTHOR, ROLE, SUMMARY, SUBJECT } from './examples.ts';
 import type { FastifyInstance } from 'fastify';
-import type { Decision, DecidingStatement } from '../../access/authorizer.ts';
+import type { DecidingStatement } from '../../access/authorizer.ts';
 import type { RbacManager } from '../../access/manager/manager.ts';
 import { requireDocument } from '../../access/manager/policies.ts';
 import { reference } from '../../access/manager/views.ts';
+import type { PartialDecision } from '../../access/policy/conditions/partly-allowed.ts';
 import { subjectTypeOf, type SimulatedRequest } from '../../access/policy/simulate.ts';
 import { clusterResource, srnText } from '../../access/policy/srn.ts';
 import type { Slices } from '../../platform/long-work.ts';
@@ -29,7 +30,8 @@ interface AskedRequest {
 
 const FIELDS = { action: '`action` in the body', resource: '`resourceSrn2String` in the body' };
 
-type Answer = Required<Pick<SimulateAccessResponse, 'decision' | 'reason' | 'matchedStatements'>>;
+type Answer = Required<Pick<SimulateAccessResponse, 'decision' | 'reason' | 'matchedStatements'>> &
+  Pick<SimulateAccessResponse, 'conditions'>;
 
 const describe = (operationId: string, summary: string) => ({ operationId, summary, tags: ['access'] });
 
@@ -179,16 +181,17 @@ function subjectsOf({ subjectTypeToSubject }: SimulateAccessRequest): Subject[] 
 
 function answerView(
   manager: RbacManager,
-  decision: Decision,
+  { allowed, reason, matchedStatements, conditions }: PartialDecision,
   unsaved: PolicySpec | undefined,
   remaining: Remaining,
 ): Answer {
-  const listed = decision.matchedStatements.slice(0, Math.max(1, remaining.statements));
+  const listed = matchedStatements.slice(0, Math.max(1, remaining.statements));
   remaining.statements -= listed.length;
   return {
-    decision: decision.allowed ? 'ALLOW' : 'DENY',
-    reason: decision.reason,
+    decision: reason === 'conditional' ? 'CONDITIONAL' : allowed ? 'ALLOW' : 'DENY',
+    reason,
     matchedStatements: listed.map((matched) => statementView(manager, matched, unsaved, remaining)),
+    ...(conditions && spend(remaining, JSON.stringify(conditions).length) && { conditions: conditions }),
   };
 }
 
@@ -211,11 +214,29 @@ function statementView(
   };
 }
 
-function textOf({ description, actions, resources }: Statement, remaining: Remaining): Partial<Matched> {
-  const characters = [description ?? '', ...(actions ?? []), ...resources].reduce((sum, { length }) => sum + length, 0);
-  if (characters > remaining.characters) return {};
+function textOf(statement: Statement, remaining: Remaining): Partial<Matched> {
+  const { description, actions, resources, conditions } = statement;
+  const texts = [description ?? '', ...(actions ?? []), ...resources, conditions ? JSON.stringify(conditions) : ''];
+  if (
+    !spend(
+      remaining,
+      texts.reduce((sum, { length }) => sum + length, 0),
+    )
+  )
+    return {};
+  return {
+    ...(description !== undefined && { description }),
+    ...(actions && { actions }),
+    resources,
+    ...(conditions && { conditions }),
+  };
+}
+
+/** Takes characters of what remains. @returns false if there are fewer */
+function spend(remaining: Remaining, characters: number): boolean {
+  if (characters > remaining.characters) return false;
   remaining.characters -= characters;
-  return { ...(description !== undefined && { description }), ...(actions && { actions }), resources };
+  return true;
 }
 
 function subjectView({ type, name }: Subject) {

@@ -43,6 +43,12 @@ const WhoCanQuery = Type.Object(
 type WhoCanQuery = Static<typeof WhoCanQuery>;
 
 const deciding = {
+  conditional: Type.Optional(
+    Type.Literal(true, {
+      description:
+        'Present where only a part of the table may be read: the statement has conditions, and `Query` is not allowed without them.',
+    }),
+  ),
   role: Type.String({ description: 'Name of the role that gives it.' }),
   policy: Type.String({ description: 'Name of the policy with the statement that allows it.' }),
   statementIndex: Type.Integer({ description: "Position of that statement in the policy's statements, from 0." }),
@@ -122,7 +128,7 @@ function* responseOf(found: WhoCan, views: (granted: Granted) => readonly Grante
   const subjects = found.granted.values().flatMap(views);
   yield* jsonArray(subjects, { view: (entry) => entry, schema: GrantedSubject });
   yield `,"totalRoles":${found.totalRoles},"roles":`;
-  yield* jsonArray(found.roles, { view: ({ by }) => decidingView(by), schema: Deciding });
+  yield* jsonArray(found.roles, { view: ({ by, conditional }) => decidingView(by, conditional), schema: Deciding });
   yield '}';
 }
 
@@ -133,14 +139,14 @@ function grantedViews(
 ): GrantedSubject[] {
   const view = subjectView(manager, subject, may);
   const readable = roles.filter(({ role }) => may('GetAssignment', roleResource(role)));
-  return readable.map(({ by, expiry }) => {
+  return readable.map(({ by, conditional, expiry }) => {
     const expiresAt = expiry === Infinity ? null : new Date(expiry).toISOString();
-    return Object.assign({ expiresAt }, view, decidingView(by));
+    return Object.assign({ expiresAt }, view, decidingView(by, conditional));
   });
 }
 
-function decidingView({ role, policy, statementIndex }: DecidingStatement) {
-  return { role: role ?? '', policy: policy ?? '', statementIndex };
+function decidingView({ role, policy, statementIndex }: DecidingStatement, conditional: boolean) {
+  return { role: role ?? '', policy: policy ?? '', statementIndex, ...(conditional && { conditional }) };
 }
 
 /** A service token is shown by its access key, with its description. */

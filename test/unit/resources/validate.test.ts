@@ -72,9 +72,19 @@ describe('the message of an invalid object', () => {
     ['spec.statements[0].effect: `permit` is not one of allow, deny', 'Policy', statement({ effect: 'permit' })],
     ['spec.statements[0].action: unknown field; did you mean `actions`?', 'Policy', statement({ action: ['Query'] })],
     [
-      'spec.statements[0].conditions: unknown field; known fields are description, effect, actions, resources',
+      'spec.statements[0].conditions.rowFilter: unknown field; did you mean `rowFilters`?',
       'Policy',
-      statement({ conditions: {} }),
+      statement({ conditions: { rowFilter: ['a = 1'] } }),
+    ],
+    [
+      'a statement with `conditions` must have the effect `allow` and the single action `Query`',
+      'Policy',
+      statement({ effect: 'deny', conditions: { rowFilters: ['a = 1'] } }),
+    ],
+    [
+      'spec.statements[0].conditions.columns.allow[0]: `t.a` must be the name of a column, without its table and without spaces, such as `mail`',
+      'Policy',
+      statement({ conditions: { columns: { allow: ['t.a'] } } }),
     ],
     [
       'spec.statements[0].resources[0]: `srn:table` must be `*` or a resource name such as `srn2:table#events`',

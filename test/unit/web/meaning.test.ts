@@ -17,6 +17,15 @@ describe('what statements mean', () => {
       [allow(['Query', 'Get*'], 'srn2:table#orders', 'srn2:table#sales_*')],
       'Allows Query and Get* on the tables orders and sales_*.',
     ],
+    [
+      [
+        {
+          ...allow(['Query'], 'srn2:table#orders'),
+          conditions: { rowFilters: ["region = 'eu'", 'a > 1'], columns: { deny: ['phone'], mask: { mail: "''" } } },
+        },
+      ],
+      "Allows Query on the table orders (only rows where region = 'eu' and a > 1; without the columns phone; with other values for mail).",
+    ],
     [[allow(undefined, '*')], 'Allows every action on everything.'],
     [[allow(['GetHealth'], 'srn2:cluster#*')], 'Allows GetHealth on all clusters.'],
     [

@@ -101,6 +101,14 @@ export type Statement = {
   readonly effect: 'allow' | 'deny';
   readonly actions?: ReadonlyArray<string>;
   readonly resources: ReadonlyArray<string>;
+  readonly conditions?: {
+    readonly rowFilters?: ReadonlyArray<string>;
+    readonly columns?: {
+      readonly allow?: ReadonlyArray<string>;
+      readonly deny?: ReadonlyArray<string>;
+      readonly mask?: Readonly<Record<string, string>>;
+    };
+  };
 };
 
 export type PolicyDocument = {
@@ -222,8 +230,17 @@ export type SimulateAccessResponse = {
       readonly srn: string;
     }>;
   };
-  readonly decision?: 'ALLOW' | 'DENY';
-  readonly reason?: 'allowed' | 'systemAdmin' | 'explicitDeny' | 'implicitDeny' | 'invalidPolicy';
+  readonly decision?: 'ALLOW' | 'CONDITIONAL' | 'DENY';
+  readonly reason?: 'allowed' | 'systemAdmin' | 'conditional' | 'explicitDeny' | 'implicitDeny' | 'invalidPolicy';
+  readonly conditions?: {
+    readonly rowFilters?: ReadonlyArray<ReadonlyArray<string>>;
+    readonly columns?: {
+      readonly allow?: ReadonlyArray<string>;
+      readonly deny?: ReadonlyArray<string>;
+      readonly mask?: Readonly<Record<string, string>>;
+    };
+    readonly values?: Readonly<Record<string, ReadonlyArray<string>>>;
+  };
   readonly matchedStatements?: ReadonlyArray<{
     readonly role: string | null;
     readonly policy: string | null;
@@ -234,12 +251,29 @@ export type SimulateAccessResponse = {
     readonly description?: string;
     readonly actions?: ReadonlyArray<string>;
     readonly resources?: ReadonlyArray<string>;
+    readonly conditions?: {
+      readonly rowFilters?: ReadonlyArray<string>;
+      readonly columns?: {
+        readonly allow?: ReadonlyArray<string>;
+        readonly deny?: ReadonlyArray<string>;
+        readonly mask?: Readonly<Record<string, string>>;
+      };
+    };
   }>;
   readonly results?: ReadonlyArray<{
     readonly resourceSrn2String: string;
     readonly action: string;
-    readonly decision: 'ALLOW' | 'DENY';
-    readonly reason: 'allowed' | 'systemAdmin' | 'explicitDeny' | 'implicitDeny' | 'invalidPolicy';
+    readonly decision: 'ALLOW' | 'CONDITIONAL' | 'DENY';
+    readonly reason: 'allowed' | 'systemAdmin' | 'conditional' | 'explicitDeny' | 'implicitDeny' | 'invalidPolicy';
+    readonly conditions?: {
+      readonly rowFilters?: ReadonlyArray<ReadonlyArray<string>>;
+      readonly columns?: {
+        readonly allow?: ReadonlyArray<string>;
+        readonly deny?: ReadonlyArray<string>;
+        readonly mask?: Readonly<Record<string, string>>;
+      };
+      readonly values?: Readonly<Record<string, ReadonlyArray<string>>>;
+    };
     readonly matchedStatements: ReadonlyArray<{
       readonly role: string | null;
       readonly policy: string | null;
@@ -250,6 +284,14 @@ export type SimulateAccessResponse = {
       readonly description?: string;
       readonly actions?: ReadonlyArray<string>;
       readonly resources?: ReadonlyArray<string>;
+      readonly conditions?: {
+        readonly rowFilters?: ReadonlyArray<string>;
+        readonly columns?: {
+          readonly allow?: ReadonlyArray<string>;
+          readonly deny?: ReadonlyArray<string>;
+          readonly mask?: Readonly<Record<string, string>>;
+        };
+      };
     }>;
   }>;
 };
@@ -260,6 +302,7 @@ export type WhoCan = {
     readonly subject: string;
     readonly subjectType: string;
     readonly description?: string;
+    readonly conditional?: true;
     readonly role: string;
     readonly policy: string;
     readonly statementIndex: number;
@@ -267,6 +310,7 @@ export type WhoCan = {
   }>;
   readonly totalRoles: number;
   readonly roles: ReadonlyArray<{
+    readonly conditional?: true;
     readonly role: string;
     readonly policy: string;
     readonly statementIndex: number;

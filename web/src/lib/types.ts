@@ -48,7 +48,8 @@ export interface Session extends SessionContext {
   readonly me: WhoAmI;
 }
 /** The response for a single resource and action. */
-export type SimulatedDecision = Required<Pick<SimulateAccessResponse, 'decision' | 'reason' | 'matchedStatements'>>;
+export type SimulatedDecision = Required<Pick<SimulateAccessResponse, 'decision' | 'reason' | 'matchedStatements'>> &
+  Pick<SimulateAccessResponse, 'conditions'>;
 
 /** A page of a result. Pinot's statistics are further fields; `exceptions` and an absent table are as Pinot returns them. */
 export type CursorResponse = Omit<CursorResponseFields, 'resultTable' | 'exceptions'> & {

@@ -22,11 +22,14 @@ const TABLE = 'srn2:table#';
 /** Further matching policies are shown without their text. */
 const MAX_POLICIES = 20;
 
+const TONES = { ALLOW: 'good', CONDITIONAL: 'warn', DENY: 'bad' } as const;
+
 const REASONS: Record<SimulatedDecision['reason'], string> = {
   allowed: 'A statement allows it and none denies it.',
   systemAdmin:
     'The role system-admin allows it. No deny and no invalid policy takes the management of access from its holders.',
   explicitDeny: 'A statement denies it; a deny overrides every allow.',
+  conditional: 'Statements with conditions allow a part of the table: these rows and columns.',
   implicitDeny: 'No statement matches; the default is deny.',
   invalidPolicy: 'A policy of the subject’s roles is invalid; an invalid policy denies everything.',
 };
@@ -137,9 +140,9 @@ function Decision(props: { decided: Decided }): JSX.Element {
   return (
     <div role="status">
       <p class="decision">
-        <Badge tone={decision.decision === 'ALLOW' ? 'good' : 'bad'}>{decision.decision}</Badge>{' '}
-        {REASONS[decision.reason]}
+        <Badge tone={TONES[decision.decision]}>{decision.decision}</Badge> {REASONS[decision.reason]}
       </p>
+      {decision.conditions && <pre>{prettyJson(decision.conditions)}</pre>}
       <DecidingStatements decision={decision} policies={policies} />
       <CopyAs call={asked} />
     </div>
@@ -223,6 +226,10 @@ function Ask(props: { tables: readonly string[] }): JSX.Element {
   );
 }
 
+function statementOf({ statementIndex, conditional }: WhoCan['roles'][number]): string {
+  return `${statementIndex + 1}${conditional ? ', for a part of the table' : ''}`;
+}
+
 function AllowingRoles(props: { roles: WhoCan['roles']; total: number }): JSX.Element {
   if (props.total === 0) return <p class="muted">No role allows it.</p>;
   return (
@@ -235,7 +242,7 @@ function AllowingRoles(props: { roles: WhoCan['roles']; total: number }): JSX.El
           <td>
             <PolicyLink policy={row.policy} />
           </td>
-          <td>{row.statementIndex + 1}</td>
+          <td>{statementOf(row)}</td>
         </tr>
       ))}
     </Table>
@@ -263,7 +270,7 @@ function AllowedSubjects(props: { subjects: WhoCan['subjects'] }): JSX.Element {
           <td>
             <PolicyLink policy={row.policy} />
           </td>
-          <td>{row.statementIndex + 1}</td>
+          <td>{statementOf(row)}</td>
           <td>
             <Until time={row.expiresAt} />
           </td>

@@ -28,6 +28,7 @@ export interface Judgement {
   readonly by: CompiledStatement | undefined;
 }
 
+const NONE: readonly CompiledStatement[] = [];
 const INVALID: Judgement = { allowed: false, reason: 'invalidPolicy', by: undefined };
 const UNMATCHED: Judgement = { allowed: false, reason: 'implicitDeny', by: undefined };
 
@@ -54,6 +55,8 @@ export class GrantSet {
   readonly #deniesAll: boolean;
   readonly #allows: StatementIndex;
   readonly #denies: StatementIndex;
+  /** Allows with conditions; undefined if there are none. */
+  readonly #conditional: StatementIndex | undefined;
   readonly key: string;
   readonly roles: readonly string[];
   readonly statementCount: number;
@@ -87,7 +90,15 @@ export class GrantSet {
     this.searchedPatternCount = patterns.filter(({ levels }) => levels.some(isSearched)).length;
     this.#statements = byEffect(statements);
     this.#denies = indexStatements(this.#statements.denies);
-    this.#allows = indexStatements(this.#statements.allows);
+    const { allows } = this.#statements;
+    this.#allows = indexStatements(allows.filter(({ conditions }) => conditions === undefined));
+    const conditional = allows.filter(({ conditions }) => conditions !== undefined);
+    this.#conditional = conditional.length === 0 ? undefined : indexStatements(conditional);
+  }
+
+  /** Whether a statement has conditions. */
+  get isConditional(): boolean {
+    return this.#conditional !== undefined;
   }
 
   get policies(): readonly HeldPolicy[] {
@@ -101,6 +112,17 @@ export class GrantSet {
   decide(question: Question, { allowed, reason }: Judgement = this.judge(question)): Decision {
     const matched = Iterator.from(this.#deciding(reason, question));
     return { allowed, reason, matchedStatements: [...matched.take(MAX_MATCHED_STATEMENTS)] };
+  }
+
+  /** The statements that allow the question in part, where nothing allows or denies it as a whole. Each has conditions. */
+  conditional(question: Question, { reason }: Judgement = this.judge(question)): readonly CompiledStatement[] {
+    if (this.#conditional === undefined || reason !== 'implicitDeny' || question.tooLong) return NONE;
+    return [...matches(this.#conditional, question, MAX_MATCHED_STATEMENTS)];
+  }
+
+  /** The statements as those of a decision, by role. */
+  deciding(statements: Iterable<CompiledStatement>): readonly DecidingStatement[] {
+    return [...this.#matched(statements).take(MAX_MATCHED_STATEMENTS)];
   }
 
   /**
@@ -136,7 +158,8 @@ export class GrantSet {
     if (possible === undefined) {
       const asked = askAction(action);
       possible = this.#statements.allows.some(
-        ({ actions, resources }) =>
+        ({ actions, resources, conditions }) =>
+          conditions === undefined &&
           includesAction(actions, asked) &&
           resources.some((pattern) => regionsOf(pattern).some((region) => region.kind === kind)),
       );
@@ -186,6 +209,7 @@ export class GrantSet {
         });
       case 'invalidPolicy':
         return this.#invalidStatements();
+      case 'conditional':
       case 'implicitDeny':
         return [];
     }

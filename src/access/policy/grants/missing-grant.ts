@@ -50,7 +50,8 @@ function missingIn(
   { budget, allows, denies, denied }: Context,
 ): Pick<MissingGrant, 'action' | 'deniedBy'> | undefined {
   const wanted = OpenActions.of(statement.actions, region.kind, budget);
-  const covers = (place: MissingPlace): boolean => budget.spend(place, region) && regionIncludes(place.region, region);
+  const covers = (place: MissingPlace): boolean =>
+    isHeldWith(place.statement, statement) && budget.spend(place, region) && regionIncludes(place.region, region);
   wanted.removeAll(denied[region.kind], covers);
   const open = wanted.copy();
   open.removeAll(allows[region.kind], covers);
@@ -66,6 +67,12 @@ function missingIn(
     if (!taken.isEmpty) return { action: taken.first(), deniedBy: deny.statement };
   }
   return undefined;
+}
+
+/** Whether `held` allows all that `gained` allows on the same resources. By conditions with a value of the caller, others would read other rows. */
+function isHeldWith({ conditions: held }: CompiledStatement, { conditions: gained }: CompiledStatement): boolean {
+  if (held === undefined) return true;
+  return !held.isPersonal && held.key === gained?.key;
 }
 
 /** One region of a statement. */

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { SUBJECT_TYPES } from '../../../resources/role-assignment.ts';
 import { StringEnum } from '../../../resources/schema.ts';
-import { document } from './policies.ts';
+import { document, StatementConditions, UnitedConditions } from './policies.ts';
 import { closed, Reference, MAX_SRN } from './shared.ts';
 
 /** Maximum requests in one simulation. */
@@ -54,14 +54,19 @@ export const MatchedStatement = Type.Object({
   description: Type.Optional(Type.String()),
   actions: Type.Optional(Type.Array(Type.String())),
   resources: Type.Optional(Type.Array(Type.String())),
+  conditions: Type.Optional(StatementConditions),
 });
 export type MatchedStatement = Static<typeof MatchedStatement>;
 const answer = {
-  decision: StringEnum(['ALLOW', 'DENY']),
-  reason: StringEnum(['allowed', 'systemAdmin', 'explicitDeny', 'implicitDeny', 'invalidPolicy']),
+  decision: StringEnum(['ALLOW', 'CONDITIONAL', 'DENY'], {
+    description:
+      'CONDITIONAL: `Query` on a table is allowed for a part of it, which `conditions` describes. Everything else is denied.',
+  }),
+  reason: StringEnum(['allowed', 'systemAdmin', 'conditional', 'explicitDeny', 'implicitDeny', 'invalidPolicy']),
+  conditions: Type.Optional(UnitedConditions),
   matchedStatements: Type.Array(MatchedStatement, {
     description:
-      'The matching denies, or the matching allows if none denied; for systemAdmin the statement of the policy `system-admin`, which no deny and no invalid policy overrides for the management of access; for invalidPolicy the invalid statements. At most 100 per request, and about 1000 for all requests together. Lists of actions and resources are omitted once they exceed 256 KiB together.',
+      'The matching denies, or the matching allows if none denied; for conditional the statements with conditions that apply; for systemAdmin the statement of the policy `system-admin`, which no deny and no invalid policy overrides for the management of access; for invalidPolicy the invalid statements. At most 100 per request, and about 1000 for all requests together. Lists of actions and resources are omitted once they exceed 256 KiB together.',
   }),
 };
 const Principal = Type.Object({
@@ -73,6 +78,7 @@ export const SimulateAccessResponse = Type.Object(
     principal: Principal,
     decision: Type.Optional(answer.decision),
     reason: Type.Optional(answer.reason),
+    conditions: answer.conditions,
     matchedStatements: Type.Optional(answer.matchedStatements),
     results: Type.Optional(
       Type.Array(Type.Object({ resourceSrn2String: Type.String(), action: Type.String(), ...answer }), {

@@ -5,6 +5,46 @@ import { closed, Description, Name, described, history, readOnly, param } from '
 /** Characters; equals the default body limit in bytes. */
 const MAX_DOCUMENT = 1024 * 1024;
 
+const columns = {
+  allow: Type.Optional(Type.Array(Type.String(), { description: 'The only columns that may be read.' })),
+  deny: Type.Optional(Type.Array(Type.String(), { description: 'The only columns that may not be read.' })),
+  mask: Type.Optional(
+    Type.Record(Type.String(), Type.String(), { description: 'What is read in place of a column, by its name.' }),
+  ),
+};
+export const StatementConditions = Type.Object(
+  {
+    rowFilters: Type.Optional(
+      Type.Array(Type.String(), { description: 'SQL conditions over the columns of the table; all must be true.' }),
+    ),
+    columns: Type.Optional(Type.Object(columns)),
+  },
+  {
+    description: 'The part of the tables that may be read. Only with the effect `allow` and the single action `Query`.',
+  },
+);
+
+/** What several statements with conditions allow together. */
+export const UnitedConditions = Type.Object(
+  {
+    rowFilters: Type.Optional(
+      Type.Array(Type.Array(Type.String()), {
+        description: 'A row may be read if all filters of one of the lists are true; absent: all rows.',
+      }),
+    ),
+    columns: Type.Optional(Type.Object(columns, { description: 'Absent: all columns.' })),
+    values: Type.Optional(
+      Type.Record(Type.String(), Type.Array(Type.String()), {
+        description: 'The values of the caller in the filters, such as `subject.email`.',
+      }),
+    ),
+  },
+  {
+    description:
+      'For CONDITIONAL: what may be read of the table. Empty where the statements allow all of it together. Omitted once the texts of the response exceed 256 KiB.',
+  },
+);
+
 export const PolicyDocument = Type.Object(
   {
     version: StringEnum(['v1']),
@@ -15,6 +55,7 @@ export const PolicyDocument = Type.Object(
           effect: StringEnum(['allow', 'deny']),
           actions: Type.Optional(Type.Array(Type.String(), { description: 'All actions if absent.' })),
           resources: Type.Array(Type.String()),
+          conditions: Type.Optional(StatementConditions),
         },
         { $id: 'Statement' },
       ),

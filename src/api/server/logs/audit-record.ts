@@ -51,10 +51,13 @@ export const AuditRecord = Type.Object(
         'denied: no right; rejected: an invalid request or a conflict (status 4xx); failed: status 5xx, parts of it may have been written, see `changes`; unknown: the client disconnected before the response.',
     }),
     status: Type.Integer({ description: 'HTTP status of the response; 499 if the client disconnected before it.' }),
-    decision: StringEnum(['allowed', 'systemAdmin', 'explicitDeny', 'implicitDeny', 'invalidPolicy', 'owner'], {
-      description:
-        'systemAdmin: allowed by the role `system-admin`, although a deny or an invalid policy applies; owner: the caller needs no right for the write, because it owns what is changed, such as its stored result.',
-    }),
+    decision: StringEnum(
+      ['allowed', 'systemAdmin', 'conditional', 'explicitDeny', 'implicitDeny', 'invalidPolicy', 'owner'],
+      {
+        description:
+          'conditional: denied, because only a part of the table may be read; systemAdmin: allowed by the role `system-admin`, although a deny or an invalid policy applies; owner: the caller needs no right for the write, because it owns what is changed, such as its stored result.',
+      },
+    ),
     statements: Type.Array(Statement, {
       maxItems: 10,
       description: 'The first statements that determined the decision.',

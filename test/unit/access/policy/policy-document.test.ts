@@ -34,17 +34,6 @@ describe('a document', () => {
     );
   });
 
-  it.each([0, 1])('has no conditions, also in statements[%i]', (at) => {
-    const conditional = { ...statements[0], conditions: {} };
-    const both = at === 0 ? [conditional, ...statements] : [...statements, conditional];
-    expect(parsePolicyDocument({ statements: both })).toEqual(
-      refused(
-        `statements[${at}].conditions`,
-        'is not supported: conditions cannot be enforced, so a statement with conditions is rejected',
-      ),
-    );
-  });
-
   it('may have a single action and resource without a list, also as text', () => {
     const document = { version: 'v1', statements: [{ effect: 'allow', actions: 'Query', resources: '*' }] };
     expect(parsePolicyDocument(document)).toEqual({ ok: true, spec: { statements } });

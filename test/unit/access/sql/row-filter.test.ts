@@ -1,18 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { resolveDatabases } from '../../../../src/access/sql/databases.ts';
-import { print } from '../../../../src/access/sql/printer.ts';
-import { parseRowFilter } from '../../../../src/access/sql/row-filter.ts';
+import { parseMask, parseRowFilter, type CallerValues } from '../../../../src/access/sql/row-filter.ts';
+import { printedExpression } from './printed-expression.ts';
 
-const DATABASES = resolveDatabases([], [], { header: undefined, options: [], multistage: false });
-
-function printed(filter: string): string {
-  const found = parseRowFilter(filter);
-  if (!found.ok) return found.reason;
-  const value = { kind: 'values', rows: found.condition } as const;
-  const rest = { with: undefined, operations: [], orderBy: undefined, limits: undefined, limit: undefined } as const;
-  const query = { kind: 'query', first: value, ...rest } as const;
-  const statement = { kind: 'statement', explain: undefined, query, options: [] } as const;
-  return print({ kind: 'script', statements: [statement], options: [] }, DATABASES, 100).replace('VALUES ', '');
+function printed(filter: string, values?: CallerValues): string {
+  const found = parseRowFilter(filter, values);
+  return found.ok ? printedExpression(found.condition) : found.reason;
 }
 
 describe('a row filter', () => {
@@ -80,5 +72,92 @@ describe('a row filter', () => {
     'rand() < 1',
   ])('with the function in %s is refused', (filter) => {
     expect(printed(filter)).toContain('is not a function of row filters');
+  });
+});
+
+describe('a value of the caller in a row filter', () => {
+  const VALUES: CallerValues = {
+    email: { values: ["o'ada@example.com"], isList: false },
+    groups: { values: ['a', "b') OR (1 = 1"], isList: true },
+  };
+
+  it.each([
+    ['owner = ${subject.email}', `"owner" = 'o''ada@example.com'`],
+    ['lower(owner) <> upper(${subject.email}) OR a = 1', `lower ("owner") <> upper ('o''ada@example.com') OR "a" = 1`],
+    ['team IN (${subject.groups})', `"team" IN ('a', 'b'') OR (1 = 1')`],
+    [
+      `team NOT IN ('x', \${subject.groups}, \${subject.email})`,
+      `"team" NOT IN ('x', 'a', 'b'') OR (1 = 1', 'o''ada@example.com')`,
+    ],
+  ])('is a literal: %s', (filter, expected) => {
+    expect(printed(filter, VALUES)).toBe(expected);
+  });
+
+  it('is named', () => {
+    expect(parseRowFilter('a = ${subject.email} OR b IN (${subject.groups})', VALUES)).toMatchObject({
+      ok: true,
+      columns: ['a', 'b'],
+      uses: ['email', 'groups'],
+    });
+  });
+
+  it.each([
+    ['a = ${subject.groups}', 'line 1, column 5: `${subject.groups}` is a list: use it as in `IN (${subject.groups})`'],
+    [
+      'a = ${subject.mail}',
+      'line 1, column 5: `${subject.mail}` is not a value of the caller; they are `${subject.email}`, `${subject.groups}`',
+    ],
+    [
+      'a = ${email}',
+      'line 1, column 5: `${email}` is not a value of the caller; they are `${subject.email}`, `${subject.groups}`',
+    ],
+    ['a = ${subject.email', 'line 1, column 20: the text ends here: `}` was expected'],
+    [
+      `a = '\${subject.email}'`,
+      'line 1, column 5: a value of the caller is written without quotes, as in `owner = ${subject.email}`',
+    ],
+    ['a LIKE ${subject.email}', 'line 1, column 8: `$` is unexpected here: a plain string as the pattern was expected'],
+    [
+      '"${subject.email}" = a',
+      'line 1, column 1: `${subject.email}` is not a column of the table, but a property of where a row is stored',
+    ],
+  ])('of %s is refused', (filter, reason) => {
+    expect(printed(filter, VALUES)).toBe(reason);
+  });
+});
+
+describe('a mask', () => {
+  const masked = (text: string): string => {
+    const found = parseMask(text, 'mail');
+    return found.ok ? printedExpression(found.expression) : found.reason;
+  };
+
+  it.each([
+    ['NULL', 'NULL'],
+    [`'hidden'`, `'hidden'`],
+    ['0', '0'],
+    ['sha256(toUtf8(mail))', 'sha256 (toUtf8 ("mail"))'],
+    ['MD5(toUtf8("mail"))', 'MD5 (toUtf8 ("mail"))'],
+    [`concat(substr(mail, 0, 1), '***')`, `concat (substr ("mail", 0, 1), '***')`],
+    ['floor(mail / 100) * 100', 'floor ("mail" / 100) * 100'],
+  ])('is %s', (text, expected) => {
+    expect(masked(text).replaceAll(/"(sha256|toUtf8|MD5|concat|substr|floor)"/gi, '$1')).toBe(expected);
+  });
+
+  it.each([
+    ['mail', 'line 1, column 1: the mask is the column itself, which hides nothing'],
+    ['upper(name)', 'line 1, column 1: a mask has no other column than its own, but here is `name`'],
+    [
+      'substr(mail, 0, 1) OR 1',
+      'line 1, column 20: `OR` is unexpected here: an operator or the end of the mask was expected',
+    ],
+    ['${subject.email}', 'line 1, column 1: `${subject.email}`: a mask has no values of the caller'],
+    ['(SELECT 1)', 'line 1, column 2: a mask has no query: compare columns with literals'],
+  ])('is not %s', (text, reason) => {
+    expect(masked(text)).toContain(reason);
+  });
+
+  it('has no function that reads something else', () => {
+    expect(masked(`lookup('t', 'a', 'b', mail)`)).toContain('`lookup` is not a function of masks');
   });
 });

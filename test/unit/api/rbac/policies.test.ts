@@ -88,7 +88,11 @@ describe('policies over REST', () => {
     [statement({ resources: ['table#x'] }), /statements\[0\]\.resources\[0\]/],
     [statement({ resources: undefined }), /statements\[0\]\.resources: is required/],
     [statement({ effect: 'permit' }), /`permit` is not one of allow, deny/],
-    [statement({ conditions: {} }), /statements\[0\]\.conditions: is not supported/],
+    [statement({ conditions: {} }), /`conditions` must have `rowFilters`, `columns` or both/],
+    [
+      statement({ conditions: { rowFilters: ['a = 1', 'a = '] } }),
+      /statements\[0\]\.conditions\.rowFilters\[1\]: line 1, column 5: the text ends here/,
+    ],
     [statement({ acions: ['Query'] }), /did you mean `actions`/],
     ['{"version":"v1","statements":[],"id":"x"}', /id: is not a known field/],
   ])('rejects %s', async (policyDocumentJson, message) => {

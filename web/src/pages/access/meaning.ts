@@ -45,9 +45,23 @@ function resourcesOf(resources: readonly string[]): string {
 const actionsOf = ({ actions }: PolicyStatement): string =>
   actions === undefined || actions.includes('*') ? 'every action' : listed(actions);
 
+/** ` (only rows where region = 'eu'; without the columns mail and phone)` */
+function partOf({ conditions }: PolicyStatement): string {
+  const { rowFilters = [], columns: { allow, deny, mask } = {} } = conditions ?? {};
+  const parts = [
+    rowFilters.length > 0 && `only rows where ${rowFilters.join(' and ')}`,
+    allow && `only the columns ${listed(allow)}`,
+    deny && `without the columns ${listed(deny)}`,
+    mask && `with other values for ${listed(Object.keys(mask))}`,
+  ].filter((part) => typeof part === 'string');
+  return parts.length === 0 ? '' : ` (${parts.join('; ')})`;
+}
+
 /** `Query and Get* on the table orders`, once for each distinct text. */
 function clauses(statements: readonly PolicyStatement[]): string[] {
-  return [...new Set(statements.map((statement) => `${actionsOf(statement)} on ${resourcesOf(statement.resources)}`))];
+  const clause = (statement: PolicyStatement): string =>
+    `${actionsOf(statement)} on ${resourcesOf(statement.resources)}${partOf(statement)}`;
+  return [...new Set(statements.map(clause))];
 }
 
 /** Maximum statements in the sentence. */
