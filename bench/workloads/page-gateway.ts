@@ -22,6 +22,7 @@ const service = await createQueryService({
     endpoint: () => endpoint,
     close: async () => undefined,
     tableNames: () => undefined,
+    isLogical: () => false,
     currentTables: async () => [],
     actualTables: async (names) => names,
   },

@@ -10,6 +10,8 @@ export interface BrokerMap {
   readonly byTable: ReadonlyMap<string, readonly string[]>;
   /** All existing spellings of a name, by lower-case name. */
   readonly spellings: ReadonlyMap<string, ReadonlySet<TableName>>;
+  /** Tables that consist of others. */
+  readonly logicalTables: ReadonlySet<TableName>;
   /**
    * Whether the engine has databases, as from version 1.2 on. In older versions `x.t` means the table `t` where there is no table `x.t`;
    * in newer ones it never does.
@@ -36,9 +38,10 @@ export function brokerMapOf({ byDatabase, hasDatabases, failures }: Listings): B
       byTable.set(name.toLowerCase(), commonBrokers(byTable.get(name.toLowerCase()), urls));
     }
   }
+  const logicalTables = new Set([...byDatabase.values()].flatMap((listing) => listing.logicalTables));
   const unread = [...failures].filter(([database]) => !byDatabase.has(database));
   const unreadByName = new Map(unread.map(([database, error]) => [database.toLowerCase(), error]));
-  return { brokers: [...brokers], byTable, spellings, hasDatabases, unread: unreadByName };
+  return { brokers: [...brokers], byTable, spellings, logicalTables, hasDatabases, unread: unreadByName };
 }
 
 /** Only common brokers of the offline and the realtime table serve a hybrid table completely. If there are none, the engine must reject the partial query. */

@@ -99,6 +99,10 @@ export class BrokerRouting {
     return map && allTables(map);
   }
 
+  isLogical(table: TableName): boolean {
+    return this.#map?.logicalTables.has(table) === true;
+  }
+
   /** See `KnownTables`. @throws {EngineError} if the lists cannot be read now, or not those of each database */
   async currentTables(maxAgeMs: number): Promise<readonly TableName[]> {
     // A read in progress may have begun before the latest table was created.

@@ -107,6 +107,10 @@ class PinotEngine implements Engine, KnownTables {
     return this.#routing.tableNames();
   }
 
+  isLogical(table: TableName): boolean {
+    return this.#routing.isLogical(table);
+  }
+
   currentTables(maxAgeMs: number, signal?: AbortSignal): Promise<readonly TableName[]> {
     return rejectOnAbort(this.#routing.currentTables(maxAgeMs), signal);
   }

@@ -134,4 +134,6 @@ export interface KnownTables {
    * refreshed in the background.
    */
   tableNames(): readonly TableName[] | undefined;
+  /** Whether the table is a logical one, which consists of others, as last listed. Never waits. */
+  isLogical(table: TableName): boolean;
 }

@@ -16,6 +16,7 @@ export class Trail {
   /** How often a request to an upstream was sent again. */
   retries = 0;
   #tables: Set<string> | undefined;
+  #conditions: Map<string, string> | undefined;
   #others = 0;
 
   constructor(span?: TraceSpan) {
@@ -28,6 +29,18 @@ export class Trail {
     if (tables.has(name)) return;
     if (tables.size < MAX_TABLES) tables.add(name);
     else this.#others++;
+  }
+
+  /** A table was read in part only. @param id names the conditions */
+  addConditions(table: string, id: string): void {
+    const conditions = (this.#conditions ??= new Map());
+    if (conditions.size < MAX_TABLES) conditions.set(table, id);
+  }
+
+  /** Names of the conditions of the first tables that were read in part; undefined where there is none. */
+  get conditions(): readonly string[] | undefined {
+    if (this.#conditions === undefined) return undefined;
+    return [...this.#conditions].map(([table, id]) => `${redactedStart(table, MAX_TABLE_LENGTH)} ${id}`);
   }
 
   /** The first tables, and how many more decisions there were about others; undefined where the request is about no table. */

@@ -14,6 +14,8 @@ export interface ResultRecord extends RecordedIndex {
   readonly owner: string;
   /** The tables that the query reads. `Query` on each is checked again at every read. */
   readonly tables: readonly TableName[];
+  /** Names of the conditions that limited what the query could read, by table. Absent where nothing did. */
+  readonly conditions?: readonly RecordedConditions[];
   /** Epoch milliseconds. */
   readonly submissionTimeMs: number;
   readonly expirationTimeMs: number;
@@ -30,6 +32,12 @@ export interface ResultRecord extends RecordedIndex {
   readonly storedTimeMs?: number;
   /** What the reader of the result should know; every page has it. */
   readonly warnings?: readonly string[];
+}
+
+export interface RecordedConditions {
+  readonly table: TableName;
+  /** A hash of the conditions, which have values of the caller. */
+  readonly id: string;
 }
 
 /** A stored result in a listing. */

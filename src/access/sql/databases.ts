@@ -30,6 +30,8 @@ export interface Databases {
   partsOf(table: TableReference): readonly string[];
   /** First argument of `LOOKUP` in the printed text. */
   lookupOf(table: TableReference): string;
+  /** The tables that a reference may mean, of `tables`. */
+  meaningsOf(table: TableReference, place: 'table' | 'lookup'): readonly TableName[];
 }
 
 /**
@@ -45,6 +47,10 @@ export function resolveDatabases(
   const asked = askedDatabase(context, option);
   // The single-stage engine ignores the option, so the text names one table and the engine reads another: both count.
   const ignored = context.multistage ? undefined : option;
+  const meanings = (prefix: string | undefined, database: string, name: string): readonly TableName[] =>
+    (prefix === undefined && ignored !== undefined ? [database, ignored] : [database]).flatMap((one) =>
+      meaningsOf(one, name),
+    );
   const found = new Set<TableName>();
   const used = new Set<string>();
   for (const table of tables) {
@@ -52,8 +58,7 @@ export function resolveDatabases(
     const database = databaseOf(table, prefix, asked);
     used.add(database);
     if (context.multistage && used.size > 1) throw twoDatabases(table, [...used]);
-    const databases = prefix === undefined && ignored !== undefined ? [database, ignored] : [database];
-    for (const meaning of databases.flatMap((one) => meaningsOf(one, name))) found.add(meaning);
+    for (const meaning of meanings(prefix, database, name)) found.add(meaning);
   }
   for (const meaning of lookups.flatMap(lookupMeanings)) found.add(meaning);
   const added = asked === undefined || isDefaultDatabase(asked.name) ? [] : [asked.name];
@@ -67,6 +72,11 @@ export function resolveDatabases(
       return context.multistage ? [database, name] : table.parts;
     },
     lookupOf,
+    meaningsOf(table, place) {
+      if (place === 'lookup') return lookupMeanings(table);
+      const { database: prefix, table: name } = written(table);
+      return meanings(prefix, databaseOf(table, prefix, asked), name);
+    },
   };
 }
 

@@ -8,7 +8,9 @@ import { readingScript } from './parser/script.ts';
 import { parseOptions, printOptions } from './options-field.ts';
 import { printing } from './printer.ts';
 import { requireKnownOption } from './query-options.ts';
+import type { ReadableTable } from './readable-table.ts';
 import { refusedSql, SqlRefusal, type RefusedSql } from './refusal.ts';
+import { conditioned } from './row-conditions.ts';
 import { scriptOf, type Option, type Script, type TableReference } from './tree.ts';
 import { Leaves } from './walk.ts';
 
@@ -21,6 +23,11 @@ export interface SqlContext {
   readonly queryOptions?: string | undefined;
   /** Default: `SQL_LIMITS`. */
   readonly limits?: SqlLimits | undefined;
+  /**
+   * What may be read of the tables that a name may mean; undefined for all of them.
+   * @throws {SqlRefusal} where they have different conditions
+   */
+  readonly conditionsOf?: ((tables: readonly TableName[]) => ReadableTable | undefined) | undefined;
 }
 
 export interface JudgedSql {
@@ -86,9 +93,17 @@ function* judge(sql: string, context: SqlContext, steps: Steps): Slices<JudgedSq
     multistage: multistage || context.multistage === true,
   });
   const statement = script.statements.find((one) => one.kind === 'statement');
+  const { conditionsOf } = context;
+  const rewrite =
+    conditionsOf &&
+    conditioned(script, {
+      conditionsOf: (table, place) => conditionsOf(databases.meaningsOf(table, place)),
+      multistage: multistage || context.multistage === true,
+      options,
+    });
   return {
     ok: true,
-    text: yield* printing(script, databases, limits.bytes * MAX_GROWTH),
+    text: yield* printing(script, databases, limits.bytes * MAX_GROWTH, rewrite),
     queryOptions: printOptions(requestOptions),
     database: databases.header,
     tables: databases.tables,

@@ -1,81 +1,133 @@
+import { NamedColumns } from './named-columns.ts';
 import { foldedFunction } from './parser/calls.ts';
+import { partOfTable } from './part-of-table.ts';
+import type { ReadableTable } from './readable-table.ts';
+import { isPlainFunction } from './row-functions.ts';
 import { SqlRefusal } from './refusal.ts';
-import type { RowFilter } from './row-filter.ts';
-import { scriptOf, type Call, type DerivedTable, type NamedTable, type Node, type Part } from './tree.ts';
-import type { Query, Script, Select, SelectItem, Sequence, TableReference } from './tree.ts';
+import { scriptOf, type Call, type Column, type DerivedTable, type NamedTable, type Node, type Part } from './tree.ts';
+import type { Option, Query, Script, Select, SelectItem, Sequence, TableReference } from './tree.ts';
 import { keywordLeaf, Leaves, markLeaf, type Rewrite } from './walk.ts';
 
-/** What may be read of a table. */
-export interface RowConditions {
-  /** All must hold; at least one. */
-  readonly filters: readonly RowFilter[];
-  /** In this order; undefined for all. */
-  readonly columns: readonly string[] | undefined;
-}
-
 export interface ConditionsContext {
-  /** @returns undefined for a table that may be read without conditions */
-  readonly conditionsOf: (table: TableReference) => RowConditions | undefined;
+  /**
+   * @param place where the text names it
+   * @returns undefined for a table that may be read without conditions
+   * @throws {SqlRefusal} for a name that may mean tables with different conditions
+   */
+  readonly conditionsOf: (table: TableReference, place: 'table' | 'lookup') => ReadableTable | undefined;
   /** The engine that runs the text. Only this engine has queries in place of tables. */
   readonly multistage: boolean;
+  /** Of the text and of the request. */
+  readonly options: readonly Option[];
 }
 
 /**
- * Lets a text read only what the conditions of its tables allow. In the single-stage engine `WHERE where` becomes `WHERE (filter) AND (where)`;
+ * Lets a text read only what the conditions of its tables allow. In the single-stage engine `WHERE where` becomes `WHERE (filter) AND (where)`, and
+ * each column is compared with those that may be read;
  * elsewhere each reference to such a table becomes `(SELECT columns FROM table WHERE filter) AS "alias"`.
  * @returns what is printed in place of each node, or throws `SqlRefusal`; undefined if no table of the text has conditions
- * @throws {SqlRefusal} for a text that could tell something about other rows
+ * @throws {SqlRefusal} for a text that could tell something about other rows or columns
  */
 export function conditioned(script: Script, context: ConditionsContext): Rewrite | undefined {
-  const table = firstConditioned(script, context);
-  if (table === undefined) return undefined;
-  const conditions = new Conditions(context, table);
-  return (node) => conditions.rewritten(node);
+  const found = survey(script, context);
+  if (found === undefined) return undefined;
+  for (const { key } of context.options)
+    if (REFUSED_OPTIONS.has(key.toLowerCase()))
+      throw unsupported(found.table, `the query option \`${key}\``, 'leave it out');
+  const conditions = new Conditions(context, found);
+  return (part) => conditions.rewritten(part);
 }
 
-/** @throws {SqlRefusal} for a leaf that reads other rows of a table with conditions */
-function firstConditioned(script: Script, context: ConditionsContext): TableReference | undefined {
-  let first: TableReference | undefined;
+/** Options that show rows, statistics or steps of the engine beyond the conditions, or change which rows a filter means. */
+const REFUSED_OPTIONS: ReadonlySet<string> = new Set([
+  'enablenullhandling',
+  'explainaskingservers',
+  'explainplanverbose',
+  'skipupsert',
+  'trace',
+  'traceruleproductions',
+]);
+
+/** What a text with a table that has conditions contains. */
+interface Found {
+  /** The first one. */
+  readonly table: TableReference;
+  /** Whether some table has columns that may not be read as they are. */
+  readonly hasColumnRules: boolean;
+  /** Number of SELECTs. */
+  readonly selects: number;
+}
+
+/** @throws {SqlRefusal} for a leaf that reads other rows or properties of a table with conditions */
+function survey(script: Script, context: ConditionsContext): Found | undefined {
+  let table: TableReference | undefined;
   let place: string | undefined;
-  const leaves = new Leaves(script);
+  let hasColumnRules = false;
+  let selects = 0;
+  const leaves = new Leaves(script, (part) => {
+    if (part.kind === 'select') selects++;
+    return part;
+  });
   for (let leaf = leaves.next(); leaf !== undefined; leaf = leaves.next()) {
-    if (leaf.kind === 'table' && context.conditionsOf(leaf.table) !== undefined) first ??= leaf.table;
-    else if (leaf.kind === 'lookup' && context.conditionsOf(leaf.table) !== undefined)
+    if (leaf.kind === 'table') {
+      const conditions = context.conditionsOf(leaf.table, 'table');
+      if (conditions === undefined) continue;
+      table ??= leaf.table;
+      hasColumnRules ||= conditions.columns !== undefined;
+    } else if (leaf.kind === 'lookup' && context.conditionsOf(leaf.table, 'lookup') !== undefined)
       throw unsupported(leaf.table, '`LOOKUP`', 'join it');
     else if (leaf.kind === 'text') {
-      const inner = firstConditioned(scriptOf(leaf), context);
+      const inner = survey(scriptOf(leaf), context);
       if (inner !== undefined)
-        throw unsupported({ ...inner, at: leaf.at }, 'a query within a string', 'use `IN (SELECT …)`');
-    } else if (leaf.kind === 'column') place ??= leaf.parts.find((part) => part.startsWith('$'));
+        throw unsupported({ ...inner.table, at: leaf.at }, 'a query within a string', 'use `IN (SELECT …)`');
+    } else if (leaf.kind === 'column') place ??= leaf.parts.find((part) => VIRTUAL_COLUMN.test(part));
   }
-  if (first !== undefined && place !== undefined) throw unsupported(first, `\`${place}\``, 'leave it out');
-  return first;
+  if (table === undefined) return undefined;
+  if (place !== undefined) throw unsupported(table, `\`${place.slice(0, MAX_SHOWN)}\``, 'leave it out');
+  return { table, hasColumnRules, selects };
 }
 
-function unsupported({ parts, at }: TableReference, what: string, advice: string): SqlRefusal {
-  const name = parts.join('.').slice(0, 100);
+/** A quoted name may begin with the name of its table. */
+const VIRTUAL_COLUMN = /(?:^|\.)\$/;
+const MAX_SHOWN = 100;
+
+export function unsupported({ parts, at }: TableReference, what: string, advice: string): SqlRefusal {
+  const name = parts.join('.').slice(0, MAX_SHOWN);
   return new SqlRefusal(`\`${name}\` may be read in part only, which is not possible with ${what}: ${advice}`, at);
 }
 
+/** Leaves and columns of all conditions that are printed: a text may name a table a thousand times. */
+const MAX_ADDED = 50_000;
+
 class Conditions {
   readonly #context: ConditionsContext;
-  /** For messages. */
-  readonly #table: TableReference;
+  readonly #found: Found;
   /** References made here, whose filter is in the query around them. */
   readonly #filtered = new WeakSet<NamedTable>();
+  /** Nodes and columns of filters and masks, which are printed as they are. */
+  readonly #own = new WeakSet<Node | Column>();
+  /** Of the only table of a single-stage query. */
+  #named: NamedColumns | undefined;
+  #added = 0;
 
-  constructor(context: ConditionsContext, table: TableReference) {
+  constructor(context: ConditionsContext, found: Found) {
     this.#context = context;
-    this.#table = table;
+    this.#found = found;
   }
 
-  rewritten(node: Node): Node {
+  rewritten(node: Node | Column): Part {
+    if (this.#own.has(node)) return node;
     switch (node.kind) {
+      case 'column':
+        return this.#named === undefined ? node : this.#adopted(this.#named.read(node));
       case 'statement':
-        if (node.explain !== undefined) throw unsupported(this.#table, '`EXPLAIN`', 'run the query');
+        if (node.explain !== undefined) throw unsupported(this.#found.table, '`EXPLAIN`', 'run the query');
         return node;
       case 'describe':
-        throw unsupported(this.#table, '`DESCRIBE`', 'read its schema');
+        throw unsupported(this.#found.table, '`DESCRIBE`', 'read its schema');
+      case 'query':
+        if (this.#found.hasColumnRules && !this.#context.multistage) this.#requireSimple(node);
+        return node;
       case 'call':
         return this.#call(node);
       case 'select':
@@ -93,39 +145,58 @@ class Conditions {
   #call(call: Call): Call {
     const name = call.name.kind === 'bare' ? call.name.text : (call.name.parts[0] ?? '');
     const folded = foldedFunction(name);
-    if (folded === 'as' || folded === 'idset') throw unsupported(this.#table, `\`${name}\``, 'leave it out');
+    if (REFUSED_FUNCTIONS.has(folded) || (this.#found.hasColumnRules && !isPlainFunction(folded)))
+      throw unsupported(this.#found.table, `the function \`${name.slice(0, MAX_SHOWN)}\``, 'leave it out');
     return call;
+  }
+
+  /** In the single-stage engine the columns of a table with column rules are compared by name, so the query has one table and nothing around it. */
+  #requireSimple({ with: common, first, operations }: Query): void {
+    if (common === undefined && operations.length === 0 && first.kind === 'select' && this.#found.selects === 1) {
+      const { from } = first;
+      if (from?.joins.length === 0 && from.first.kind === 'named-table' && from.first.name.kind === 'table') {
+        const conditions = this.#of(from.first);
+        if (conditions?.columns !== undefined)
+          this.#named = new NamedColumns(from.first, first.items, conditions.columns);
+        return;
+      }
+    }
+    const advice = 'write one SELECT from this table, or set the option `useMultistageEngine` to true';
+    throw unsupported(this.#found.table, 'a query within a query in the single-stage engine', advice);
   }
 
   #select(select: Select): Select {
     for (const { name, options } of select.hints?.hints ?? [])
       if (options?.some(({ value }) => value.toLowerCase() === 'lookup'))
-        throw unsupported(this.#table, `the hint \`${name}\` for a lookup join`, 'leave it out');
+        throw unsupported(this.#found.table, `the hint \`${name}\` for a lookup join`, 'leave it out');
     const { from } = select;
     if (this.#context.multistage || from?.joins.length !== 0 || from.first.kind !== 'named-table') return select;
     const conditions = this.#of(from.first);
-    if (conditions === undefined || conditions.columns !== undefined) return select;
+    if (conditions === undefined) return select;
     for (const item of select.items) this.#requireOwnName(item, conditions);
     // A copy: the written reference must not pass without its filter if it is printed once more.
     const first = { ...from.first };
     this.#filtered.add(first);
-    const where = and([...conditions.filters.map(({ condition }) => condition), select.where]);
-    return { ...select, from: { ...from, first }, where };
+    const items = this.#named === undefined ? select.items : this.#named.expanded(select.items);
+    const where = and([...this.#filters(conditions), select.where]);
+    return { ...select, items, from: { ...from, first }, where };
   }
 
   /** Old versions of the single-stage engine put the expression of an alias in place of a column of its name, also in WHERE. */
-  #requireOwnName({ expression, alias }: SelectItem, { filters }: RowConditions): void {
-    if (alias === undefined) return;
-    const name = alias.name.toLowerCase();
-    if (!filters.some(({ columns }) => columns.some((column) => column.toLowerCase() === name))) return;
-    if (expression.kind === 'column' && expression.parts.length === 1 && expression.parts[0] === alias.name) return;
-    throw unsupported(this.#table, `the alias \`${alias.name}\``, 'the filter has a column of this name; use another');
+  #requireOwnName({ expression, alias }: SelectItem, { reserved, columns }: ReadableTable): void {
+    if (alias === undefined || !reserved.has(alias.name.toLowerCase())) return;
+    const isItself =
+      expression.kind === 'column' && expression.parts.length === 1 && expression.parts[0] === alias.name;
+    const isAsItIs = columns === undefined || (columns.has(alias.name) && columns.get(alias.name) === undefined);
+    if (isItself && isAsItIs) return;
+    const advice = 'the filter, or a column that may not be read as it is, has this name; use another';
+    throw unsupported(this.#found.table, `the alias \`${alias.name.slice(0, MAX_SHOWN)}\``, advice);
   }
 
   /** @returns undefined also if the filter is in the query around the reference */
-  #of(table: NamedTable): RowConditions | undefined {
+  #of(table: NamedTable): ReadableTable | undefined {
     if (this.#filtered.has(table) || table.name.kind !== 'table') return undefined;
-    return this.#context.conditionsOf(table.name.table);
+    return this.#context.conditionsOf(table.name.table, 'table');
   }
 
   #reference(table: NamedTable): NamedTable | DerivedTable {
@@ -140,7 +211,7 @@ class Conditions {
 
   /** `TABLE t` */
   #all(table: TableReference): Node {
-    const conditions = this.#context.conditionsOf(table);
+    const conditions = this.#context.conditionsOf(table, 'table');
     const name = { kind: 'table', table } as const;
     if (conditions === undefined) return { kind: 'table-term', table: name };
     const scope = { outer: undefined, sources: [] };
@@ -148,41 +219,56 @@ class Conditions {
     return this.#readable(reference as NamedTable, conditions);
   }
 
-  #readable(table: NamedTable, { filters, columns }: RowConditions): Select {
+  #readable(table: NamedTable, conditions: ReadableTable): Select {
     this.#filtered.add(table);
-    const scope = { outer: undefined, sources: [table] };
-    const item = (parts: readonly string[]): SelectItem => ({
-      kind: 'select-item',
-      expression: { kind: 'column', parts, isAll: parts.length === 0, scope },
-      alias: undefined,
+    this.#count(conditions.columns?.size ?? 1);
+    for (const mask of conditions.columns?.values() ?? []) if (mask !== undefined) this.#adopted(mask.expression);
+    return partOfTable(table, conditions.columns, and(this.#filters(conditions)));
+  }
+
+  /** Conditions that all must hold; `(a) OR (b)` for several alternatives. */
+  #filters({ rows = [] }: ReadableTable): readonly Part[] {
+    const alternatives = rows.map((filters) => filters.map(({ condition }) => this.#adopted(condition)));
+    if (alternatives.length <= 1) return alternatives[0] ?? [];
+    const each = alternatives.map((filters) => (filters.length === 1 ? (filters[0] as Part) : joined('AND', filters)));
+    return [joined('OR', each)];
+  }
+
+  /** A part of the conditions, whose columns are read as they are. */
+  #adopted(part: Part): Part {
+    const leaves = new Leaves(part, (own) => {
+      this.#own.add(own);
+      return own;
     });
-    return {
-      kind: 'select',
-      hints: undefined,
-      quantifier: undefined,
-      items: columns === undefined ? [item([])] : columns.map((column) => item([column])),
-      from: { kind: 'from', first: table, joins: [] },
-      where: and(filters.map(({ condition }) => condition)),
-      groupBy: undefined,
-      having: undefined,
-      windows: undefined,
-      qualify: undefined,
-      scope,
-    };
+    while (leaves.next() !== undefined) this.#count(1);
+    return part;
+  }
+
+  #count(added: number): void {
+    this.#added += added;
+    if (this.#added > MAX_ADDED)
+      throw unsupported(this.#found.table, 'so many references to it', 'name tables with conditions fewer times');
   }
 }
+
+/** `ID_SET` is an aggregate of all rows; the nearest rows are searched before those of the filter are left. */
+const REFUSED_FUNCTIONS: ReadonlySet<string> = new Set(['as', 'idset', 'vectorsimilarity']);
 
 function queryOf(first: Select): Query {
   const nothing = { with: undefined, operations: [], orderBy: undefined, limits: undefined, limit: undefined };
   return { kind: 'query', first, ...nothing };
 }
 
-/** `(a) AND (b)` */
-function and(conditions: readonly (Part | undefined)[]): Sequence {
+/** `(a) AND (b)`; undefined for none */
+function and(conditions: readonly (Part | undefined)[]): Sequence | undefined {
+  const all = conditions.filter((condition) => condition !== undefined);
+  return all.length === 0 ? undefined : joined('AND', all);
+}
+
+function joined(word: 'AND' | 'OR', conditions: readonly Part[]): Sequence {
   const parts: Part[] = [];
   for (const condition of conditions) {
-    if (condition === undefined) continue;
-    if (parts.length > 0) parts.push(keywordLeaf('AND'));
+    if (parts.length > 0) parts.push(keywordLeaf(word));
     parts.push(markLeaf('('), condition, markLeaf(')'));
   }
   return { kind: 'sequence', parts };

@@ -2,6 +2,7 @@ import { KEYWORDS, MARKS, type Keyword, type Mark } from './keywords.ts';
 import type {
   Alias,
   Call,
+  Column,
   From,
   Join,
   Leaf,
@@ -30,8 +31,8 @@ export function markLeaf(text: Mark): Leaf {
   return MARK_LEAVES.get(text) as Leaf;
 }
 
-/** What is printed in place of a node. It is asked for the nodes within its results too. */
-export type Rewrite = (node: Node) => Node;
+/** What is printed in place of a node or a column. It is asked for the nodes and columns within its results too. */
+export type Rewrite = (part: Node | Column) => Part;
 
 /** The leaves of a text in the order in which they are printed. Linear, and without recursion. */
 export class Leaves {
@@ -58,23 +59,28 @@ export class Leaves {
         this.#at = this.#places.pop() as number;
         continue;
       }
-      const part = this.#list[this.#at++];
+      const part = this.#shown(this.#list[this.#at++]);
       if (part === undefined) continue;
       if (isLeaf(part)) return part;
       if (this.#at < this.#list.length) {
         this.#lists.push(this.#list);
         this.#places.push(this.#at);
       }
-      this.#list = partsOf(this.#rewrite === undefined ? part : this.#rewrite(part));
+      this.#list = partsOf(part);
       this.#at = 0;
     }
+  }
+
+  #shown(part: Part | undefined): Part | undefined {
+    if (this.#rewrite === undefined || part === undefined) return part;
+    return part.kind === 'column' || !isLeaf(part) ? this.#rewrite(part) : part;
   }
 }
 
 /** Absent parts are undefined. */
 type Children = readonly (Part | undefined)[];
 
-function isLeaf(part: Part): part is Leaf {
+export function isLeaf(part: Part): part is Leaf {
   switch (part.kind) {
     case 'mark':
     case 'keyword':

@@ -6,15 +6,18 @@ import { databaseOfTable, isDatabaseName, type TableName } from '../../pinot/tab
 import type { KnownTables } from '../../pinot/types.ts';
 import { requireAllowed, requireNotDenied } from '../server/context.ts';
 import { HttpError } from '../server/errors.ts';
+import { requireNoRows } from './partial-tables.ts';
 import { databaseOf } from '../server/request/request-headers.ts';
 
 /*
- * Calls on the cluster reach tables without a right to each of them. A statement that denies the action on such a table stops the call.
+ * Calls on the cluster reach tables without a right to each of them. A statement that denies the action on such a table stops the call, and conditions on its
+ * rows stop a call that shows values or statistics of them.
  */
 
 /** @throws {HttpError} 403 */
 export function requireNoneDenied(request: FastifyRequest, actions: readonly string[], table: TableName): void {
   for (const action of actions) requireNotDenied(request, action, tableResource(table));
+  requireNoRows(request, actions, table);
 }
 
 /** Instance partitions are named after their table. */

@@ -23,6 +23,7 @@ import {
   requireQueryOnAnyTable,
 } from './denied-tables.ts';
 import { rewriteOf, type Address } from './lists.ts';
+import { requireNoRows } from './partial-tables.ts';
 import { ListMemory, passList } from './pass-list.ts';
 import { singleParameter, type RequestTarget } from '../server/request/target.ts';
 
@@ -171,6 +172,7 @@ async function requireOnTables(
   const write = changes || isWrite(request);
   for (const table of await tablesNamed(request, tables, database, known)) {
     for (const action of actions) requireAllowed(request, action, tableResource(table), { write });
+    requireNoRows(request, actions, table);
   }
 }
 

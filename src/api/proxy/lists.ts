@@ -123,15 +123,17 @@ export function rewriteOf(method: string, segments: readonly string[]): RewriteR
   return parent ?? REWRITES[`/${[segments[0], '*', ...segments.slice(2)].join('/')}`];
 }
 
-/** Tables that the caller may see in lists: all with `GetTable` on the cluster, otherwise those with a visibility action. */
+/** Tables that the caller may see in lists: all with `GetTable` on the cluster, otherwise those with a visibility action, and those that it may query in part. */
 export function visibleTo(request: FastifyRequest): (table: string) => boolean {
   const { principal, server } = request;
   const { authorizer } = server;
   const all = authorizer.isAllowed(principal, 'GetTable', clusterResource);
   return (table) =>
     all ||
-    (tableNames(table) ?? [tableNameOf(table)]).every((name) =>
-      TABLE_VISIBILITY_ACTIONS.some((action) => authorizer.isAllowed(principal, action, tableResource(name))),
+    (tableNames(table) ?? [tableNameOf(table)]).every(
+      (name) =>
+        TABLE_VISIBILITY_ACTIONS.some((action) => authorizer.isAllowed(principal, action, tableResource(name))) ||
+        authorizer.reading(principal, tableResource(name)).allowed,
     );
 }
 

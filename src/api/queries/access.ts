@@ -1,15 +1,17 @@
 import { clusterResource } from '../../access/policy/srn.ts';
 import type { ResultRecord } from '../../results/result-store.ts';
-import { requireAllowed, requireQuery, type RequestContext } from '../server/context.ts';
+import { requireAllowed, type RequestContext } from '../server/context.ts';
 import { addRequired } from '../server/pending-writes.ts';
+import { requireSameReading } from '../server/reading.ts';
 
 /**
- * Allows the owner of a stored result, and callers with `GetResponseStore` on the cluster. Both still need `Query` on the tables.
- * @throws {HttpError} 403
+ * Allows the owner of a stored result, and callers with `GetResponseStore` on the cluster. Both still need `Query` on the tables, by the same conditions.
+ * @throws {HttpError} 403, 410
  */
 export function requireRead(request: RequestContext, record: ResultRecord): void {
-  if (record.owner !== request.principal.srn) requireAllowed(request, 'GetResponseStore', clusterResource);
-  requireQuery(request, record.tables);
+  const isOwner = record.owner === request.principal.srn;
+  if (!isOwner) requireAllowed(request, 'GetResponseStore', clusterResource);
+  requireSameReading(request, record, isOwner);
 }
 
 /** Allows the owner of a query, and callers with `GetResponseStore` on the cluster, to see its state. @throws {HttpError} 403 */

@@ -2,8 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Authorizer, Decision } from '../../access/authorizer.ts';
 import type { Principal } from '../../access/principal.ts';
-import { formatSrn, type Srn, tableResource } from '../../access/policy/srn.ts';
-import type { TableName } from '../../pinot/table-name.ts';
+import { formatSrn, type Srn } from '../../access/policy/srn.ts';
 import type { Trail } from '../../platform/trail.ts';
 import type { FairQueue } from '../../platform/fair-queue.ts';
 import { redactedStart } from '../../platform/credentials-in-text.ts';
@@ -94,27 +93,31 @@ export function requireAllowed(
   resource: Srn,
   options: { write?: boolean; why?: string } = {},
 ): void {
-  const { authorizer, audit } = request.server;
+  const { authorizer } = request.server;
   if (!options.write && authorizer.isAllowed(request.principal, action, resource)) {
     noteDecision(request, action, resource, true);
     return;
   }
   const decision = authorizer.decide(request.principal, action, resource);
-  noteDecision(request, action, resource, decision.allowed);
-  if (!decision.allowed) {
-    dropWrite(request);
-    audit.denied(request, action, resource, decision);
-    throw new HttpError(403, withReason(deniedMessage(request.principal, action, resource, decision), options.why));
-  }
+  if (!decision.allowed) refuse(request, action, resource, decision, options.why);
+  noteDecision(request, action, resource, true);
   if (options.write) addRequired(request, { action, resource, decision });
 }
 
-/** @throws {HttpError} 403 unless the caller may query every one of the tables */
-export function requireQuery(request: RequestContext, tables: readonly TableName[]): void {
-  for (const table of tables) requireAllowed(request, 'Query', tableResource(table));
+/** Refuses an action that the caller was found not to have. @throws {HttpError} 403 */
+export function refuseAction(request: RequestContext, action: string, resource: Srn): never {
+  return refuse(request, action, resource, request.server.authorizer.decide(request.principal, action, resource));
 }
 
-function noteDecision({ trail }: RequestContext, action: string, resource: Srn, allowed: boolean): void {
+function refuse(request: RequestContext, action: string, resource: Srn, decision: Decision, why?: string): never {
+  noteDecision(request, action, resource, false);
+  dropWrite(request);
+  request.server.audit.denied(request, action, resource, decision);
+  throw new HttpError(403, withReason(deniedMessage(request.principal, action, resource, decision), why));
+}
+
+/** Adds a decision to what is recorded of the request. */
+export function noteDecision({ trail }: RequestContext, action: string, resource: Srn, allowed: boolean): void {
   if (trail === undefined) return;
   for (const { kind, id } of resource.levels) if (kind === 'table') trail.addTable(id);
   const span = trail.span?.child('decide', 'internal', {

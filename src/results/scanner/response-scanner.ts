@@ -49,6 +49,11 @@ export class ResponseScanner {
     return this.#walk?.rows ?? 0;
   }
 
+  /** What was received before the first row, once it has begun; then also what follows the last one. */
+  get head(): Uint8Array {
+    return this.#envelope.bytes;
+  }
+
   /**
    * @returns the rows part of the chunk (a view, no copy); may be empty
    * @throws {QueryError} bad-response

@@ -95,14 +95,23 @@ function isRecord(value: unknown): value is ResultRecord {
 
 /** Fields that records of earlier releases do not have. */
 function areAdditions(record: Record<string, unknown>): boolean {
-  const { sql, storedTimeMs, warnings, checksums, compression } = record;
+  const { sql, storedTimeMs, warnings, checksums, compression, conditions } = record;
   return (
     (checksums === undefined || areChecksums(checksums, record['rowBytes'] as number)) &&
     (compression === undefined || isCompression(record)) &&
+    (conditions === undefined || areConditions(conditions)) &&
     (sql === undefined || typeof sql === 'string') &&
     (storedTimeMs === undefined || Number.isSafeInteger(storedTimeMs)) &&
     (warnings === undefined || areTexts(warnings))
   );
+}
+
+function areConditions(value: unknown): boolean {
+  if (!Array.isArray(value)) return false;
+  return value.every((one) => {
+    const { table, id } = (one ?? {}) as Record<string, unknown>;
+    return typeof table === 'string' && typeof id === 'string';
+  });
 }
 
 /** Sizes and times; others would become ranges that no bucket has. */

@@ -6,7 +6,7 @@ import { NO_METRICS, type QueryMetrics, type SubmissionOutcome } from '../metric
 import type { GatewayIdentity, PaginationOptions } from './options.ts';
 import type { Readers } from '../rows/readers.ts';
 import { newRequestId } from '../request-id.ts';
-import type { ResultStore } from '../result-store.ts';
+import type { RecordedConditions, ResultStore } from '../result-store.ts';
 import {
   type RecordAdditions,
   type Submission,
@@ -27,6 +27,8 @@ export interface QueryOrigin {
   /** SRN of the principal. */
   readonly owner: string;
   readonly tables: readonly TableName[];
+  /** What limited the query, to be recorded. */
+  readonly conditions?: readonly RecordedConditions[];
   /** The text of the query, to be recorded. */
   readonly sql?: string | undefined;
   /** Whether the engine's default limits the rows: the text has no `LIMIT`, and the engine is the single-stage one. */
@@ -142,11 +144,14 @@ export class Submissions {
     return { kind: 'stored', reader: this.#readers.tracked(outcome.reader) };
   }
 
-  #submission({ owner, tables, sql, accepted }: QueryOrigin, requestId: string): Submission {
+  #submission({ owner, tables, conditions, sql, accepted }: QueryOrigin, requestId: string): Submission {
     const now = this.#clock.now();
     const submissionTimeMs = accepted?.submissionTimeMs ?? now;
     const expirationTimeMs = now + this.#settings().expirationMs;
-    const recorded = sql === undefined ? {} : { sql: shortened(sql, MAX_RECORDED_SQL) };
+    const recorded = {
+      ...(conditions !== undefined && { conditions }),
+      ...(sql !== undefined && { sql: shortened(sql, MAX_RECORDED_SQL) }),
+    };
     return { owner, tables, ...recorded, requestId, brokerId: this.#identity.id, submissionTimeMs, expirationTimeMs };
   }
 

@@ -19,7 +19,7 @@ const WRITE_BYTES = 8 * CHECKSUM_BLOCK_BYTES;
 /** Fields of a record that are not in the engine's response. */
 export type Submission = Pick<
   ResultRecord,
-  'requestId' | 'brokerId' | 'owner' | 'tables' | 'submissionTimeMs' | 'expirationTimeMs' | 'sql'
+  'requestId' | 'brokerId' | 'owner' | 'tables' | 'conditions' | 'submissionTimeMs' | 'expirationTimeMs' | 'sql'
 >;
 
 export type SubmitOutcome =

@@ -1,4 +1,3 @@
-import { tableResource } from '../../../access/policy/srn.ts';
 import type { TableName } from '../../../pinot/table-name.ts';
 import type { EngineEndpoint, EngineResponse } from '../../../pinot/types.ts';
 import type { Submitted } from '../../../results/submit/submissions.ts';
@@ -6,6 +5,7 @@ import type { AsyncQuery, RunEnd, RunHandle } from '../../../results/runs/run.ts
 import type { UnstoredResponse } from '../../../results/submit/submit.ts';
 import { knownError } from '../../server/app-errors.ts';
 import { HttpError } from '../../server/errors.ts';
+import { isSameReading } from '../../server/reading.ts';
 import { queryStatus } from '../query-status.ts';
 import { cancellable, cancelQuery } from './cancel.ts';
 import type { DataPlaneDependencies } from './dependencies.ts';
@@ -74,9 +74,8 @@ class AcceptedQuery implements AsyncQuery {
 
   isAllowed(): boolean {
     const { principal, server } = this.#exchange;
-    if (!server.authorizer.isActive(principal)) return false;
     // As for a read of the result: `FORWARD_TABLE` only selects the broker.
-    return this.tables.every((table) => server.authorizer.isAllowed(principal, 'Query', tableResource(table)));
+    return server.authorizer.isActive(principal) && isSameReading(this.#exchange, this.#query);
   }
 
   async execute(run: RunHandle): Promise<RunEnd> {

@@ -1,14 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TableName } from '../../../pinot/table-name.ts';
+import { TableSchemas } from '../../../pinot/table-schemas.ts';
 import type { KnownTables } from '../../../pinot/types.ts';
 import { judgedTableNames } from '../../engine/table-names.ts';
-import { requireQuery } from '../../server/context.ts';
 import { HttpError } from '../../server/errors.ts';
+import { requireReading } from '../../server/reading.ts';
 import { databaseOf } from '../../server/request/request-headers.ts';
 import type { Authentication } from '../../server/authentication/authentication.ts';
 import type { RequestClass, RequestKind } from '../../server/request/classify.ts';
 import type { JsonLimits } from '../../server/bodies/read-body.ts';
 import { acceptQuery } from './accept.ts';
+import { authorizeQuery } from './authorize.ts';
 import type { Admission } from '../../server/admission/admission.ts';
 import { countRequest, type Limits } from '../../server/admission/callers.ts';
 import { Exchange, type ExchangeDependencies } from './exchange.ts';
@@ -44,6 +46,7 @@ export class DataPlane {
   readonly #exchange: ExchangeDependencies;
   readonly #bodies: BodyLimits;
   readonly #texts: JudgedTexts;
+  readonly #schemas: TableSchemas;
 
   constructor(dependencies: DataPlaneDependencies, checks: Checks, exchange: ExchangeDependencies) {
     this.#dependencies = dependencies;
@@ -52,6 +55,7 @@ export class DataPlane {
     const { bodyBytes, json } = checks;
     this.#bodies = { memory: dependencies.memory, bodyBytes, json };
     this.#texts = new JudgedTexts(dependencies.sqlLimits);
+    this.#schemas = new TableSchemas(dependencies.engine.controller, () => exchange.clock.monotonic());
   }
 
   /** Serves a request for which `isData` holds. */
@@ -87,13 +91,11 @@ export class DataPlane {
 
   /** Authorizes a query on all its tables. @throws {HttpError} 403; 400 for `debugOptions` or `FORWARD_TABLE` that are refused */
   async #decide(exchange: Exchange, judged: JudgedQuery): Promise<AuthorizedQuery> {
-    const { engine } = this.#dependencies;
-    const named = [...new Set(judged.all.flatMap(({ tables }) => tables))];
-    const { signal, principal } = exchange;
-    const tables = named.length === 0 ? [] : await engine.actualTables(named, signal, principal.srn);
-    requireQuery(exchange, tables);
-    const form = engineForm(exchange, judged);
-    return { ...form, tables, served: await tableHints(exchange, tables, engine) };
+    const { engine, sqlLimits } = this.#dependencies;
+    const allowed = await authorizeQuery(exchange, judged, { engine, sqlLimits, schemas: this.#schemas });
+    const { tables, conditions } = allowed;
+    const form = engineForm(exchange, allowed.judged, conditions.length === 0);
+    return { ...form, tables, conditions, served: await tableHints(exchange, tables, engine) };
   }
 }
 
@@ -121,6 +123,6 @@ async function tableHints(
   const database = databaseOf(exchange.headers);
   const written = hints.flatMap((name) => judgedTableNames(name, database));
   const named = await known.actualTables(written, exchange.signal, exchange.principal.srn);
-  requireQuery(exchange, named);
+  for (const table of named) requireReading(exchange, table);
   return [...new Set([...tables, ...named])];
 }

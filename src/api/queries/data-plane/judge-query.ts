@@ -3,12 +3,15 @@ import { SQL_LIMITS, type SqlLimits } from '../../../access/sql/limits.ts';
 import { judgeDebugOptions } from '../../../access/sql/options-field.ts';
 import { SqlRefusal, type RefusedSql } from '../../../access/sql/refusal.ts';
 import { DEFAULT_DATABASE, type TableName } from '../../../pinot/table-name.ts';
-import type { EngineRequest } from '../../../pinot/types.ts';
+import type { EngineEndpoint, EngineRequest } from '../../../pinot/types.ts';
 import { inTurns, type Turn } from '../../../platform/long-work.ts';
 import { LruCache } from '../../../platform/lru.ts';
 import { traced } from '../../../platform/tracing.ts';
+import { partialEndpoint } from '../../engine/partial-response.ts';
+import { namingEndpoint } from '../../engine/written-names.ts';
 import { tooManyAsked } from '../../engine/row-limit.ts';
 import { HttpError } from '../../server/errors.ts';
+import type { NamedConditions } from '../../server/reading.ts';
 import type { SqlPath } from '../../server/request/classify.ts';
 import { databaseOf } from '../../server/request/request-headers.ts';
 import type { Exchange } from './exchange.ts';
@@ -30,6 +33,8 @@ export interface JudgedQuery {
   readonly sql: JudgedSql | undefined;
   readonly sqls: readonly JudgedSql[] | undefined;
   readonly all: readonly JudgedSql[];
+  /** Whether the path selects the multi-stage engine, whatever the options say. */
+  readonly isMultistage: boolean;
   /** The `Database` header for the engine. */
   readonly database: string | undefined;
 }
@@ -51,6 +56,8 @@ export interface AuthorizedQuery {
   readonly headers: Readonly<Record<string, string>>;
   /** `tables`, and those of `FORWARD_TABLE`, which the broker must serve, too. */
   readonly served: readonly TableName[];
+  /** What limits the rows and columns; empty for a query of whole tables. */
+  readonly conditions: NamedConditions;
 }
 
 /**
@@ -90,7 +97,7 @@ async function judgeTexts(
   }
   const sql = query.sql === undefined ? undefined : all[0];
   const sqls = query.sqls && all.slice(sql === undefined ? 0 : 1);
-  return { path, read, sql, sqls, all, database: commonDatabase(all) };
+  return { path, read, sql, sqls, all, isMultistage: multistage, database: commonDatabase(all) };
 }
 
 interface NamedText {
@@ -131,8 +138,16 @@ function requireBoundedRows({ maxRows }: Exchange, judged: JudgedSql): void {
   if (tooMany !== undefined) throw new HttpError(400, tooMany);
 }
 
-/** A query in the form that is sent to the engine, without its tables. @throws {HttpError} 400 for `debugOptions` that are refused */
-export function engineForm(exchange: Exchange, judged: JudgedQuery): Omit<AuthorizedQuery, 'tables' | 'served'> {
+/**
+ * A query in the form that is sent to the engine, without its tables.
+ * @param isWhole false where the caller may read a part of a table only
+ * @throws {HttpError} 400 for `debugOptions` that are refused
+ */
+export function engineForm(
+  exchange: Exchange,
+  judged: JudgedQuery,
+  isWhole: boolean,
+): Omit<AuthorizedQuery, 'tables' | 'served' | 'conditions'> {
   const { path, read, sql, all, database } = judged;
   return {
     path,
@@ -141,7 +156,7 @@ export function engineForm(exchange: Exchange, judged: JudgedQuery): Omit<Author
     explains: all.some((one) => one.explains),
     commonTables: sql?.commonTables ?? [],
     fields: bodyFields(judged),
-    headers: engineHeaders(exchange, database),
+    headers: engineHeaders(exchange, database, isWhole),
   };
 }
 
@@ -175,9 +190,13 @@ const TRACE_HEADERS: Readonly<Record<string, RegExp>> = {
 };
 
 /** The request headers for the engine, with validated values. @param database of the judged text, not of the client's header */
-function engineHeaders({ id, headers, maxRows }: Exchange, database: string | undefined): Record<string, string> {
-  // Rows can be counted only in an uncompressed response.
-  const gzip = maxRows === undefined && acceptsGzip(headers['accept-encoding'] ?? '');
+function engineHeaders(
+  { id, headers, maxRows }: Exchange,
+  database: string | undefined,
+  isWhole: boolean,
+): Record<string, string> {
+  // Rows can be counted, and fields left out, only in an uncompressed response.
+  const gzip = maxRows === undefined && isWhole && acceptsGzip(headers['accept-encoding'] ?? '');
   const sent: Record<string, string> = { 'accept-encoding': gzip ? 'gzip' : 'identity', 'x-request-id': id };
   if (database !== undefined) sent['database'] = database;
   const errors = headers['pinot-use-http-status-for-errors'];
@@ -196,6 +215,11 @@ function acceptsGzip(value: string): boolean {
     const quality = parameters.find((parameter) => parameter.startsWith('q='));
     return (coding === 'gzip' || coding === 'x-gzip') && Number(quality?.slice(2) ?? 1) > 0;
   });
+}
+
+/** The endpoint of a query, whose responses the caller may read. */
+export function readableEndpoint(endpoint: EngineEndpoint, query: AuthorizedQuery): EngineEndpoint {
+  return query.conditions.length > 0 ? partialEndpoint(endpoint) : namingEndpoint(endpoint, query.commonTables);
 }
 
 /** The engine request of a query. It is always a POST of JSON, which all engine versions support. */

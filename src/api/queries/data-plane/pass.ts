@@ -2,11 +2,10 @@ import { admit } from '../../server/admission/admit.ts';
 import { HIGH_WATER_BYTES } from '../../engine/response-writer.ts';
 import { passResponse } from '../../engine/forward.ts';
 import { MAX_PLAN_BYTES } from '../../engine/plan-tables.ts';
-import { namingEndpoint } from '../../engine/written-names.ts';
 import { authorizedTables } from '../../engine/tables-guard.ts';
 import type { DataPlaneDependencies } from './dependencies.ts';
 import type { Exchange } from './exchange.ts';
-import { engineRequest, type AuthorizedQuery } from './judge-query.ts';
+import { engineRequest, readableEndpoint, type AuthorizedQuery } from './judge-query.ts';
 
 /** Maximum memory of a response that is streamed: the write buffer and the end that is held back for the check. */
 const PASS_BYTES = HIGH_WATER_BYTES + 128 * 1024;
@@ -28,7 +27,7 @@ export async function passQuery(
     signal,
   });
   exchange.onClose(() => lease.release());
-  await passResponse(exchange, namingEndpoint(endpoint, query.commonTables), engineRequest(query, exchange), {
+  await passResponse(exchange, readableEndpoint(endpoint, query), engineRequest(query, exchange), {
     tables: authorizedTables(exchange, query),
     maxRows: exchange.maxRows,
   });

@@ -9,12 +9,11 @@ import type { SubmissionHooks } from '../../../results/submit/submit.ts';
 import { authorizedTables, respelledTables, UnexpectedTables, unexpectedTables } from '../../engine/tables-guard.ts';
 import { credentialRefused, HttpError } from '../../server/errors.ts';
 import { TooManyRows } from '../../engine/row-limit.ts';
-import { namingEndpoint } from '../../engine/written-names.ts';
 import { checkedResponse } from './checked-response.ts';
 import type { DataPlaneDependencies } from './dependencies.ts';
 import type { Exchange } from './exchange.ts';
 import { readAndSend } from './page.ts';
-import { engineRequest, type AuthorizedQuery } from './judge-query.ts';
+import { engineRequest, readableEndpoint, type AuthorizedQuery } from './judge-query.ts';
 import { sendResponse, sendStream } from './send.ts';
 
 /** Runs a query, stores its result, and responds with the first page. */
@@ -75,7 +74,7 @@ export async function runSubmission(
   const { trail, principal } = exchange;
   const broker = await engine.brokerFor(query.served, signal);
   run.onBroker?.(broker);
-  const endpoint = namingEndpoint(broker, query.commonTables);
+  const endpoint = readableEndpoint(broker, query);
   const request = engineRequest(query, { queryTimeoutMs: run.queryTimeoutMs, principal, trail });
   const submission = queries.submissions.begin(originOf(exchange, query, run), signal, hooksOf(exchange, query, run));
   const storing = new StoringSpan(trail);
@@ -98,8 +97,9 @@ export async function runSubmission(
 }
 
 function originOf({ principal }: Exchange, query: AuthorizedQuery, { accepted }: SubmissionRun): QueryOrigin {
-  const { tables, hasDefaultLimit } = query;
-  const origin = { owner: principal.srn, tables, sql: sqlOf(query), hasDefaultLimit };
+  const { tables, hasDefaultLimit, conditions } = query;
+  const limited = conditions.length === 0 ? {} : { conditions };
+  const origin = { owner: principal.srn, tables, ...limited, sql: sqlOf(query), hasDefaultLimit };
   return accepted === undefined ? origin : { ...origin, accepted };
 }
 

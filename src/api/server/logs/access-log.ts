@@ -89,10 +89,11 @@ function tenths(ms: number): number {
 }
 
 /** What the request caused at other servers. Absent fields: it caused nothing. */
-function upstreamOf({ upstream, upstreamMs, retries, tables }: Trail): object {
+function upstreamOf({ upstream, upstreamMs, retries, tables, conditions }: Trail): object {
   return {
     ...(upstream !== undefined && { upstream, upstreamMs: tenths(upstreamMs) }),
     ...(retries > 0 && { retries }),
     ...(tables !== undefined && { tables }),
+    ...(conditions !== undefined && { conditions }),
   };
 }

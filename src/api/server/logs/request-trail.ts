@@ -61,7 +61,7 @@ export interface TrailEnd {
 export function endTrail(trail: Trail, end: TrailEnd): void {
   const { span } = trail;
   if (span === undefined) return;
-  const { tables } = trail;
+  const { tables, conditions } = trail;
   const { method, route, status, principal, clientAddress } = end;
   if (route !== 'none') {
     span.rename(`${method} ${route}`);
@@ -72,6 +72,7 @@ export function endTrail(trail: Trail, end: TrailEnd): void {
     'client.address': clientAddress,
     ...(principal !== undefined && { 'enduser.id': principal }),
     ...(tables !== undefined && { 'olap_warden.tables': [...tables] }),
+    ...(conditions !== undefined && { 'olap_warden.conditions': [...conditions] }),
   });
   // Errors of the caller are not those of the server.
   if (status >= 500) span.fail(String(status));

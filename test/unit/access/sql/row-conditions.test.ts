@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import type { Mask, TableConditions } from '../../../../src/access/conditions.ts';
 import { resolveDatabases } from '../../../../src/access/sql/databases.ts';
 import { SQL_LIMITS } from '../../../../src/access/sql/limits.ts';
 import { newBudget } from '../../../../src/access/sql/parser/reader.ts';
 import { readingScript } from '../../../../src/access/sql/parser/script.ts';
 import { print } from '../../../../src/access/sql/printer.ts';
 import { SqlRefusal } from '../../../../src/access/sql/refusal.ts';
-import { conditioned, type RowConditions } from '../../../../src/access/sql/row-conditions.ts';
+import { conditioned } from '../../../../src/access/sql/row-conditions.ts';
+import { readableTable, type ReadableTable } from '../../../../src/access/sql/readable-table.ts';
 import { parseRowFilter } from '../../../../src/access/sql/row-filter.ts';
 import type { NamedTable, Part, Script, TableReference } from '../../../../src/access/sql/tree.ts';
 import { Leaves } from '../../../../src/access/sql/walk.ts';
@@ -14,7 +16,17 @@ import { seeded } from '../../../support/seed.ts';
 
 const TEXTS = Number(process.env['SQL_TEXTS'] || 1_000);
 
-const CONDITIONS: RowConditions = { filters: [filter(`owner = 'me'`)], columns: undefined };
+const COLUMNS: ReadonlySet<string> = new Set(['owner', 'a', 'b', 'c', 'secret']);
+
+const CONDITIONS = readable({ rows: [[filter(`owner = 'me'`)]] });
+
+/** The table with these conditions, the filter `owner = 'me'` and no rule of columns where absent. */
+function readable(conditions: Partial<TableConditions>): ReadableTable {
+  const all = { rows: [[filter(`owner = 'me'`)]], columns: undefined, masks: new Map(), key: 'key', ...conditions };
+  const found = readableTable(all, COLUMNS);
+  if (typeof found === 'string') throw new Error(found);
+  return found;
+}
 
 function filter(text: string) {
   const found = parseRowFilter(text);
@@ -22,7 +34,7 @@ function filter(text: string) {
   return found;
 }
 
-function conditionsOf({ parts }: TableReference): RowConditions | undefined {
+function conditionsOf({ parts }: TableReference): ReadableTable | undefined {
   return /^(?:default\.)?deals$/i.test(parts.join('.')) ? CONDITIONS : undefined;
 }
 
@@ -32,7 +44,7 @@ function parsed(sql: string): Script {
 
 interface Request {
   readonly multistage?: boolean;
-  readonly conditions?: RowConditions;
+  readonly conditions?: ReadableTable;
 }
 
 /** The printed text, or why it is refused. */
@@ -41,7 +53,7 @@ function printed(sql: string, { multistage = false, conditions }: Request = {}):
   try {
     const script = parsed(sql);
     const of = conditions === undefined ? conditionsOf : () => conditions;
-    const rewrite = conditioned(script, { conditionsOf: of, multistage });
+    const rewrite = conditioned(script, { conditionsOf: of, multistage, options: script.options });
     const text = print(script, databases, 1_000_000, rewrite);
     // Printed once more, it must be the same.
     expect(print(script, databases, 1_000_000, rewrite)).toBe(text);
@@ -80,7 +92,7 @@ describe('in the single-stage engine', () => {
   });
 
   it('all filters hold', () => {
-    const conditions = { filters: [filter('a = 1 OR b = 2'), filter('c = 3')], columns: undefined };
+    const conditions = readable({ rows: [[filter('a = 1 OR b = 2'), filter('c = 3')]] });
     expect(printed('SELECT x FROM t WHERE y OR z', { conditions })).toBe(
       'SELECT "x" FROM "t" WHERE ("a" = 1 OR "b" = 2) AND ("c" = 3) AND ("y" OR "z")',
     );
@@ -110,11 +122,92 @@ describe('in the multi-stage engine', () => {
   });
 
   it('only the columns of the conditions can be named', () => {
-    const conditions = { ...CONDITIONS, columns: ['a', 'b'] };
+    const conditions = readable({ columns: { kind: 'allow', names: new Set(['b', 'a']) } });
     expect(printed('SELECT * FROM s.deals', { multistage: true, conditions })).toBe(
       `SELECT * FROM (SELECT "a", "b" FROM "s"."deals" WHERE ("owner" = 'me')) AS "deals"`,
     );
   });
+});
+
+/** @param text of an expression over columns */
+function mask(text: string): Mask {
+  const found = filter(`${text} = 1`).condition.parts;
+  return { expression: { kind: 'sequence', parts: found.slice(0, -2) }, text };
+}
+
+describe('columns and masks in the single-stage engine', () => {
+  const conditions = readable({
+    columns: { kind: 'deny', names: new Set(['secret']) },
+    masks: new Map([['b', mask('substr(b, 0, 1)')]]),
+  });
+  const MASK = `(substr ("b", 0, 1))`.replace('substr', '"substr"');
+  it.each([
+    ['SELECT * FROM deals', `SELECT "a", ${MASK}, "c", "owner" FROM "deals" WHERE ("owner" = 'me')`],
+    [
+      'SELECT a, count(*) FROM deals d WHERE d.b = 1 GROUP BY a ORDER BY deals.B, "d.c"',
+      `SELECT "a", count (*) FROM "deals" AS "d" WHERE ("owner" = 'me') AND (${MASK} = 1) GROUP BY "a" ORDER BY ${MASK}, "c"`,
+    ],
+    [
+      'SELECT sum(a) AS total FROM deals GROUP BY c HAVING total > 3 ORDER BY total',
+      `SELECT sum ("a") AS "total" FROM "deals" WHERE ("owner" = 'me') GROUP BY "c" HAVING "total" > 3 ORDER BY "total"`,
+    ],
+  ])('%s names only columns that may be read', (sql, expected) => {
+    expect(printed(sql, { conditions })).toBe(expected);
+  });
+
+  it.each([
+    ['SELECT secret FROM deals', '`secret` is not one of the columns that may be read: `a`, `b`, `c`, `owner`'],
+    ['SELECT secret AS secret FROM deals', 'the alias `secret`'],
+    ['SELECT a AS SECRET FROM deals WHERE secret = 1', 'the alias `SECRET`'],
+    ['SELECT b AS b FROM deals', 'the alias `b`'],
+    ['SELECT a FROM deals ORDER BY "deals.secret"', '`deals.secret` is not one of the columns'],
+    ['SELECT a FROM deals WHERE Secret = 1', '`Secret` is not one of the columns'],
+    ['SELECT a FROM deals GROUP BY deals.secret', '`deals.secret` is not one of the columns'],
+    ['SELECT count(*) FROM deals HAVING max(secret) = 1', '`secret` is not one of the columns'],
+    ['SELECT deals.* FROM deals', '`deals.*` is not one of the columns'],
+    ['SELECT a FROM (SELECT a, secret FROM deals)', 'a query within a query'],
+    ['SELECT a FROM deals, offers', 'a query within a query'],
+    [
+      `SELECT distinctCountThetaSketch(a, '', 'secret = 1', '$1') FROM deals`,
+      'the function `distinctCountThetaSketch`',
+    ],
+    [`SELECT a FROM deals WHERE text_match(a, 'secret:x')`, 'the function `text_match`'],
+    ['SELECT "deals.$docId" FROM deals', '`deals.$docId`'],
+  ])('%s is refused', (sql, why) => {
+    expect(printed(sql, { conditions })).toContain(why);
+  });
+
+  it('an alias that is no column stays', () => {
+    expect(printed('SELECT 1 AS x FROM deals ORDER BY x', { conditions })).toContain('ORDER BY "x"');
+  });
+});
+
+it('in the multi-stage engine masks have the name of their column, and filters read the column itself', () => {
+  const conditions = readable({
+    rows: [[filter('b = 2')], [filter('c = 1'), filter('a = 1')]],
+    masks: new Map([['b', mask('lower(b)')]]),
+  });
+  expect(printed('SELECT b FROM deals WHERE b = 1', { multistage: true, conditions })).toBe(
+    `SELECT "b" FROM (SELECT "a", lower ("b") AS "b", "c", "owner", "secret" FROM "deals" WHERE (("b" = 2) OR (("c" = 1) AND ("a" = 1)))) AS "deals" WHERE "b" = 1`,
+  );
+  expect(
+    printed(`SELECT distinctCountThetaSketch(a, '', 'b = 1', '$1') FROM deals`, { multistage: true, conditions }),
+  ).toContain('the function');
+});
+
+it.each(['skipUpsert', 'trace', 'enableNullHandling'])('the option %s is refused', (option) => {
+  expect(printed(`SET ${option} = true; SELECT a FROM deals`)).toContain(`the query option \`${option}\``);
+  expect(printed(`SET ${option} = true; SELECT a FROM offers`)).not.toContain('in part only');
+});
+
+it.each([
+  [{ rows: [] }, 'its row filters allow no row'],
+  [{ rows: [[filter('gone = 1')]] }, '`gone`, which its schema does not have'],
+  [{ columns: { kind: 'deny', names: new Set(['Secret']) } }, '`Secret`, which its schema does not have'],
+  [{ columns: { kind: 'allow', names: new Set<string>() } }, 'allow none of its columns'],
+] as const)('conditions that the table cannot fulfil allow nothing', (conditions, why) => {
+  const all = { rows: undefined, columns: undefined, masks: new Map(), key: '', ...conditions };
+  expect(readableTable(all, COLUMNS)).toContain(why);
 });
 
 it.each([
@@ -123,7 +216,7 @@ it.each([
   [`SELECT a FROM deals FOR SYSTEM_TIME AS OF b, offers`, '`FOR SYSTEM_TIME`'],
   ['SELECT $docId FROM deals', '`$docId`'],
   ['SELECT a FROM deals d ORDER BY d."$segmentName"', '`$segmentName`'],
-  ['SELECT ID_SET(a) FROM deals', '`ID_SET`'],
+  ['SELECT ID_SET(a) FROM deals', 'the function `ID_SET`'],
   ['EXPLAIN PLAN FOR SELECT a FROM deals', '`EXPLAIN`'],
   ['DESCRIBE deals', '`DESCRIBE`'],
   [

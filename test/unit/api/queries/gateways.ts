@@ -36,6 +36,7 @@ export function engineOf(endpoint: EngineEndpoint): Engine & KnownTables {
     endpoint: () => endpoint,
     close: async () => undefined,
     tableNames: () => undefined,
+    isLogical: () => false,
     currentTables: async () => [],
     actualTables: async (names) => names,
   };

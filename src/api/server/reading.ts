@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import type { TableConditions } from '../../access/conditions.ts';
+import { tableResource } from '../../access/policy/srn.ts';
+import type { TableName } from '../../pinot/table-name.ts';
+import { noteDecision, refuseAction, type RequestContext } from './context.ts';
+import { HttpError } from './errors.ts';
+
+/** Which conditions of its caller a query obeyed, by table. Tables without conditions are absent. */
+export type NamedConditions = readonly { readonly table: TableName; readonly id: string }[];
+
+/** Names conditions where their text must not be shown: it has values of the caller. Equal for equal conditions. */
+export function conditionsId({ key }: TableConditions): string {
+  return createHash('sha256').update(key).digest('base64url');
+}
+
+/**
+ * Requires that the caller may query a part of the table at least.
+ * @returns undefined for the whole table
+ * @throws {HttpError} 403
+ */
+export function requireReading(request: RequestContext, table: TableName): TableConditions | undefined {
+  const { principal, server, trail } = request;
+  const resource = tableResource(table);
+  const reading = server.authorizer.reading(principal, resource);
+  if (!reading.allowed) return refuseAction(request, 'Query', resource);
+  noteDecision(request, 'Query', resource, true);
+  if (reading.conditions !== undefined) trail?.addConditions(table, conditionsId(reading.conditions));
+  return reading.conditions;
+}
+
+/** Whether the caller may query the table only in part. */
+export function isReadInPart({ principal, server }: RequestContext, table: TableName): boolean {
+  const reading = server.authorizer.reading(principal, tableResource(table));
+  return reading.allowed && reading.conditions !== undefined;
+}
+
+/** Whether the caller may still query all tables of its query, by the conditions that it obeys. */
+export function isSameReading(
+  { principal, server }: RequestContext,
+  { tables, conditions }: { readonly tables: readonly TableName[]; readonly conditions: NamedConditions },
+): boolean {
+  return tables.every((table) => {
+    const reading = server.authorizer.reading(principal, tableResource(table));
+    const id = reading.allowed && reading.conditions !== undefined ? conditionsId(reading.conditions) : undefined;
+    return reading.allowed && id === conditions.find((one) => one.table === table)?.id;
+  });
+}
+
+/**
+ * Requires that the caller may read what a query returned: all its tables, by the conditions that the query obeyed.
+ * @param isOwner whether the caller submitted it. Another caller may read all rows, too
+ * @throws {HttpError} 403; 410 where the conditions are others now
+ */
+export function requireSameReading(
+  request: RequestContext,
+  { tables, conditions = [] }: { readonly tables: readonly TableName[]; readonly conditions?: NamedConditions },
+  isOwner: boolean,
+): void {
+  for (const table of tables) {
+    const now = requireReading(request, table);
+    const then = conditions.find((one) => one.table === table)?.id;
+    if (now === undefined ? then === undefined || !isOwner : conditionsId(now) === then) continue;
+    throw new HttpError(
+      410,
+      `the result was made when the caller might read another part of \`${table}\` than now: run the query again`,
+    );
+  }
+}
