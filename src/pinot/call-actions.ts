@@ -82,6 +82,20 @@ const READS = /^(?:Get|Download|Debug)/;
 
 /** An unknown call may do anything, including reading any table. Requiring these actions keeps policies that deny them effective. */
 export const UNKNOWN_CALL_ACTIONS = [ANY_ACTION, 'Query', 'DownloadSegment', 'GetResponseStore'] as const;
+
+/**
+ * Actions on tables that some calls require on the cluster: calls whose table is not known (a form, an upload without its name), unknown calls,
+ * and queries in the configuration of a task.
+ */
+export const TABLE_ACTIONS_ALSO_ON_CLUSTER: ReadonlySet<string> = new Set([
+  ...UNKNOWN_CALL_ACTIONS.filter((action) => action !== ANY_ACTION),
+  ...[...RULES].flatMap(([key, rules]) =>
+    rules.flatMap(({ tableIn, onCluster, onTable }) =>
+      tableIn === 'parameter' || (tableIn !== undefined && !key.startsWith('GET ')) ? [...onCluster, ...onTable] : [],
+    ),
+  ),
+]);
+
 const UNKNOWN_CALL: EngineCall = {
   onCluster: UNKNOWN_CALL_ACTIONS,
   onTable: [],

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { commonStatus } from './meta.ts';
-import { StringEnum, type KindDefinition } from './schema.ts';
+import { itemRules, StringEnum, type KindDefinition } from './schema.ts';
 
 /** Characters of an action pattern: letters and `*`. */
 export const ACTION_PATTERN = '^[A-Za-z*]{1,128}$';
@@ -53,6 +53,23 @@ export const Conditions = Type.Object(
 );
 export type Conditions = Static<typeof Conditions>;
 
+/** Resources that never match, as far as CEL can find them at the cost that it may have: `unmatchable()` finds all. */
+const NEVER_MATCHING = [
+  {
+    cel: "!self.resources.exists(r, r.startsWith('srn2:table#') && (r.endsWith('_OFFLINE') || r.endsWith('_REALTIME')))",
+    message:
+      'a table has its name without the type, `srn2:table#events`: with `_OFFLINE` or `_REALTIME` it never matches',
+  },
+  {
+    cel: "!self.resources.exists(r, r.startsWith('srn2:table#default.'))",
+    message: 'tables of the database `default` have no prefix: `srn2:table#events`, and `srn2:table#*` for all',
+  },
+  {
+    cel: "!self.resources.exists(r, r.startsWith('srn2:user#'))",
+    message: 'no action exists on a user, so the statement never matches',
+  },
+];
+
 export const Statement = Type.Object(
   {
     description: Type.Optional(Type.String({ maxLength: 1024, description: 'Free text.' })),
@@ -75,7 +92,7 @@ export const Statement = Type.Object(
     }),
     conditions: Type.Optional(Conditions),
   },
-  { description: 'A rule that allows or denies actions on resources.' },
+  { description: 'A rule that allows or denies actions on resources.', ...itemRules(NEVER_MATCHING) },
 );
 export type Statement = Static<typeof Statement>;
 

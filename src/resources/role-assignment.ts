@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { commonStatus, NAME_MAX_LENGTH, NAME_PATTERN } from './meta.ts';
-import { StringEnum, type KindDefinition } from './schema.ts';
+import { itemRules, StringEnum, type KindDefinition } from './schema.ts';
+import { SUBJECT_RULES } from './subject-name.ts';
 
 export const SUBJECT_TYPES = ['user-email', 'group', 'domain', 'service-token'] as const;
 export type SubjectType = (typeof SUBJECT_TYPES)[number];
@@ -25,7 +26,10 @@ export const Subject = Type.Object(
       }),
     ),
   },
-  { description: 'A user, group, e-mail domain or service token with the role.' },
+  {
+    description: 'A user, group, e-mail domain or service token with the role.',
+    ...itemRules(SUBJECT_RULES.map(({ cel, message }) => ({ cel, message: `\`name\` ${message}` }))),
+  },
 );
 export type Subject = Static<typeof Subject>;
 

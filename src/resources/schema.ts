@@ -25,6 +25,14 @@ export interface Rule<T> {
 }
 
 /**
+ * CEL rules of an entry of a list, for a kube-apiserver only: it applies them to what is new or changed. Stored entries that break one stay in
+ * effect, and so do those of a folder.
+ */
+export function itemRules(rules: readonly Pick<Rule<never>, 'cel' | 'message'>[]) {
+  return { 'x-kubernetes-validations': rules.map(({ cel, message }) => ({ rule: cel, message })) };
+}
+
+/**
  * For a spec with only optional fields. When its only list becomes empty, server-side apply removes the spec itself
  * (kubernetes-sigs/structured-merge-diff), and the object would be rejected without this default.
  */

@@ -87,6 +87,7 @@ const ajv = new Ajv({ allErrors: true, strict: true, useDefaults: true, verbose:
 // The package is CommonJS: the function is the default export of its namespace.
 formatsModule.default(ajv, ['date-time', 'int64']);
 ajv.addKeyword({ keyword: 'x-kubernetes-list-type', schemaType: 'string' });
+ajv.addKeyword({ keyword: 'x-kubernetes-validations', schemaType: 'array' });
 ajv.addKeyword({
   keyword: 'x-kubernetes-list-map-keys',
   type: 'array',

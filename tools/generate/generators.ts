@@ -1,3 +1,4 @@
+import { generateActions } from './actions.ts';
 import { generateAlerts } from './alerts.ts';
 import { generateApiTypes } from './api-types.ts';
 import { generateArgoHealth } from './argo-health.ts';
@@ -19,6 +20,7 @@ import type { Generator } from './generator.ts';
 
 /** All generators, except for that of sources that these import. */
 export const GENERATORS: readonly Generator[] = [
+  generateActions,
   generateAlerts,
   generateApiTypes,
   generateArgoHealth,

@@ -1,6 +1,7 @@
 import type { RoleAssignment } from '../../resources/kinds.ts';
 import { API_VERSION } from '../../resources/meta.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
+import { subjectProblem } from '../../resources/subject-name.ts';
 import type { Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
 import { expiryOf } from '../subjects.ts';
@@ -181,6 +182,8 @@ export class AssignmentManager {
   }
 
   #requireSubject({ type, name }: Subject): void {
+    const problem = subjectProblem({ type, name });
+    if (problem !== undefined) throw new ManagerError('invalid', `\`subject\`: ${problem}`);
     if (type !== 'service-token' || this.#directory.tokenNameOf(name) !== undefined) return;
     throw noSuchToken(name);
   }

@@ -6,6 +6,7 @@ import { API_VERSION } from '../../resources/meta.ts';
 import type { PolicySpec } from '../../resources/policy.ts';
 import type { Directory } from '../directory.ts';
 import { parsePolicyDocument } from '../policy/policy-document.ts';
+import { unmatchable } from '../policy/unmatchable.ts';
 import type { Principal } from '../principal.ts';
 import { policyResource, roleResource } from '../policy/srn.ts';
 import type { IfMatch } from './content-versions.ts';
@@ -129,10 +130,11 @@ function hasDocument(fields: DocumentFields): boolean {
  * @throws {ManagerError} invalid
  */
 function changedDocument({ policyDocumentJson, policyDocument }: DocumentFields, current: PolicySpec): PolicySpec {
-  if (policyDocumentJson === undefined) return requireDocument({ policyDocument });
-  const byText = requireDocument({ policyDocumentJson });
+  const { statements } = current;
+  if (policyDocumentJson === undefined) return requireDocument({ policyDocument }, statements);
+  const byText = requireDocument({ policyDocumentJson }, statements);
   if (policyDocument === undefined) return byText;
-  const byObject = requireDocument({ policyDocument });
+  const byObject = requireDocument({ policyDocument }, statements);
   const same = (a: PolicySpec, b: PolicySpec): boolean => isDeepStrictEqual(a.statements, b.statements);
   if (same(byText, byObject) || same(byObject, current)) return byText;
   if (same(byText, current)) return byObject;
@@ -144,9 +146,10 @@ function changedDocument({ policyDocumentJson, policyDocument }: DocumentFields,
 
 /**
  * Parses the policy document of a request.
+ * @param stored statements that the policy has already: they may be such that never match
  * @throws {ManagerError} invalid, with the path in the document
  */
-export function requireDocument(fields: DocumentFields): PolicySpec {
+export function requireDocument(fields: DocumentFields, stored: PolicySpec['statements'] = []): PolicySpec {
   const { policyDocumentJson, policyDocument } = fields;
   if (policyDocumentJson !== undefined && policyDocument !== undefined) {
     throw new ManagerError('invalid', 'send either `policyDocumentJson` or `policyDocument`, not both');
@@ -155,8 +158,9 @@ export function requireDocument(fields: DocumentFields): PolicySpec {
     throw new ManagerError('invalid', '`policyDocumentJson` is missing: the policy document as JSON in a string');
   }
   const parsed = parsePolicyDocument(policyDocumentJson ?? policyDocument);
-  if (parsed.ok) return parsed.spec;
+  const errors = parsed.ok ? unmatchable(parsed.spec.statements, stored).errors : parsed.errors;
+  if (parsed.ok && errors.length === 0) return parsed.spec;
   const field = policyDocumentJson === undefined ? 'policyDocument' : 'policyDocumentJson';
-  const problems = parsed.errors.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ');
+  const problems = errors.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ');
   throw new ManagerError('invalid', `\`${field}\`: ${problems}`);
 }

@@ -1,34 +1,38 @@
 import { CLUSTER_ACTIONS, TABLE_ACTIONS } from '../../pinot/action-names.ts';
 import { nearest } from '../../resources/nearest.ts';
 import { compileGlob, globMatches } from '../../platform/glob.ts';
+import type { SrnKind } from './srn.ts';
 
 /** Each of these actions on a table makes it visible in lists. */
 export const TABLE_VISIBILITY_ACTIONS = ['Query', 'GetTableConfig', 'GetSchema', 'GetMetadata'] as const;
 
-/** Actions of the RBAC manager, on `role`, `policy` and `service-token` resources; `SimulateAccess` on the cluster. */
-export const RBAC_ACTIONS = [
-  'CreateRole',
-  'GetRole',
-  'UpdateRole',
-  'DeleteRole',
-  'CreatePolicy',
-  'GetPolicy',
-  'UpdatePolicy',
-  'DeletePolicy',
-  'CreateServiceToken',
-  'GetServiceToken',
-  'UpdateServiceToken',
-  'DeleteServiceToken',
-  'AttachPolicy',
-  'DetachPolicy',
-  'CreateAssignment',
-  'GetAssignment',
-  'DeleteAssignment',
-  'SimulateAccess',
-  'BindPolicy',
-  'AssignRole',
-  'EscalatePolicy',
-] as const;
+/** Actions of the RBAC manager, each with the kind of the resources on which requests ask for it. */
+export const RBAC_ACTION_KINDS = {
+  CreateRole: 'role',
+  GetRole: 'role',
+  UpdateRole: 'role',
+  DeleteRole: 'role',
+  CreatePolicy: 'policy',
+  GetPolicy: 'policy',
+  UpdatePolicy: 'policy',
+  DeletePolicy: 'policy',
+  CreateServiceToken: 'service-token',
+  GetServiceToken: 'service-token',
+  UpdateServiceToken: 'service-token',
+  DeleteServiceToken: 'service-token',
+  AttachPolicy: 'role',
+  DetachPolicy: 'role',
+  CreateAssignment: 'role',
+  GetAssignment: 'role',
+  DeleteAssignment: 'role',
+  SimulateAccess: 'cluster',
+  BindPolicy: 'policy',
+  AssignRole: 'role',
+  EscalatePolicy: 'policy',
+} as const satisfies Readonly<Record<string, SrnKind>>;
+
+export type RbacAction = keyof typeof RBAC_ACTION_KINDS;
+export const RBAC_ACTIONS = Object.keys(RBAC_ACTION_KINDS) as readonly RbacAction[];
 
 /** Actions on the cluster that only the gateway has: `UpdateHealth` mutes findings of the health checks. */
 export const HEALTH_ACTIONS = ['UpdateHealth'] as const;
@@ -43,8 +47,6 @@ export type DelegationRight = keyof typeof DELEGATION_RIGHTS;
 export function isDelegationRight(action: string): action is DelegationRight {
   return Object.hasOwn(DELEGATION_RIGHTS, action);
 }
-
-export type RbacAction = (typeof RBAC_ACTIONS)[number];
 
 /** All action names without duplicates, sorted. */
 export const ACTIONS: readonly string[] = [
@@ -99,6 +101,6 @@ export function matchesAnyAction(pattern: string): boolean {
 export function actionProblem(pattern: string): string | undefined {
   if (matchesAnyAction(pattern)) return undefined;
   const meant = nearest(pattern.replaceAll('*', ''), ACTIONS);
-  const hint = meant ? `did you mean \`${meant}\`?` : 'docs/rbac.md lists all actions';
+  const hint = meant ? `did you mean \`${meant}\`?` : 'docs/actions.md lists all actions';
   return `\`${pattern}\` matches no action; ${hint}`;
 }

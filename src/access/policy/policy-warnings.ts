@@ -1,12 +1,12 @@
-import type { Statement } from '../../resources/policy.ts';
 import type { CustomKind } from '../../resources/kinds.ts';
 import { nearest } from '../../resources/nearest.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import { completeSrn, parseSrnPattern, patternMatches, type Deployment, type SrnPattern } from './srn.ts';
+import { unmatchable, type CheckedStatement } from './unmatchable.ts';
 
 /** The statements of a policy. */
 export interface Statements {
-  readonly statements: readonly Pick<Statement, 'resources'>[];
+  readonly statements: readonly CheckedStatement[];
 }
 
 /** The existing names that a policy can refer to. */
@@ -42,15 +42,17 @@ const MAX_SUGGESTED_LENGTH = 48;
 const MAX_SEARCHED = 2000;
 
 /**
- * Names of tables, roles, policies and service tokens in a policy that do not exist in this deployment, each with the nearest existing name.
- * Patterns with `*` and resources of other clusters and environments are not examined. The policy may be enforced all the same: such a
+ * What of a policy never matches, and the names of tables, roles, policies and service tokens in it that do not exist in this deployment, each
+ * with the nearest existing name. Of the names, patterns with `*` and resources of other clusters and environments are not examined. The policy may be enforced all the same: such a
  * statement matches as soon as the resource exists.
  */
 export function policyWarnings({ statements }: Statements, known: KnownNames): string[] {
   // Read once for each kind: the number of names and that of resources are both large.
   const existing = new Map<string, ReadonlySet<string> | undefined>();
-  const warnings: string[] = [];
-  let more = 0;
+  const never = unmatchable(statements);
+  const warnings = [...never.errors, ...never.warnings].map(({ path, message }) => `\`${path}\`: ${message}`);
+  let more = warnings.splice(MAX_WARNINGS).length;
+  let suggestions = 0;
   for (const [index, { resources }] of statements.entries()) {
     for (const [at, resource] of resources.entries()) {
       const named = namedResource(resource, known.deployment);
@@ -60,7 +62,7 @@ export function policyWarnings({ statements }: Statements, known: KnownNames): s
       if (names === undefined || names.has(named.id)) continue;
       if (warnings.length >= MAX_WARNINGS) more++;
       else {
-        const meant = warnings.length < MAX_SUGGESTIONS ? suggestion(named.id, names) : undefined;
+        const meant = suggestions++ < MAX_SUGGESTIONS ? suggestion(named.id, names) : undefined;
         warnings.push(`\`statements[${index}].resources[${at}]\`: ${describe(named, known.filtered ?? false, meant)}`);
       }
     }

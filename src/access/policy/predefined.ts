@@ -1,7 +1,7 @@
 import type { Policy, Role } from '../../resources/kinds.ts';
 import { ANNOTATIONS, API_VERSION, LABELS, PLATFORM_AUTHOR, type ObjectMeta } from '../../resources/meta.ts';
 import type { Statement } from '../../resources/policy.ts';
-import { isDelegationRight, RBAC_ACTIONS } from './actions.ts';
+import { isDelegationRight, RBAC_ACTION_KINDS, RBAC_ACTIONS } from './actions.ts';
 
 /** The policy (and role) that allows everything; only its holders may grant it. */
 export const SYSTEM_ADMIN = 'system-admin';
@@ -13,7 +13,12 @@ interface Predefined {
 }
 
 /** All actions that only read a table or its metadata. */
-const READ_TABLE = ['Query', 'Get*', 'DownloadSegment', 'EstimateUpsertMemory', 'Validate*'];
+const READ_TABLE = ['Query', 'Get*', 'DownloadSegment', 'Validate*'];
+
+/** What changes and reads access, without the delegation rights. */
+const ACCESS_ACTIONS = RBAC_ACTIONS.filter(
+  (action) => !isDelegationRight(action) && RBAC_ACTION_KINDS[action] !== 'cluster',
+);
 
 /** Globs for actions of later versions: with them its holders can grant policies that have these globs. */
 const RBAC_GLOBS = ['*Role', '*Policy', '*ServiceToken', '*Assignment'];
@@ -30,7 +35,7 @@ const PREDEFINED: readonly Predefined[] = [
     statements: [
       {
         effect: 'allow',
-        actions: [...RBAC_ACTIONS.filter((action) => !isDelegationRight(action)), ...RBAC_GLOBS],
+        actions: [...ACCESS_ACTIONS, ...RBAC_GLOBS],
         resources: ['srn2:role#*', 'srn2:policy#*', 'srn2:service-token#*'],
       },
       { effect: 'allow', actions: ['SimulateAccess'], resources: ['srn2:cluster#*'] },

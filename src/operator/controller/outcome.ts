@@ -51,12 +51,13 @@ export function conditionsFor(
   generation: number | undefined,
   now: number,
   warnings: readonly string[] = [],
+  warningReason = 'NameNotFound',
 ): Condition[] {
   const conditions: NewCondition[] = CONDITIONS[outcomeClass].map(({ type, status }) => {
     return { type, status, reason, message };
   });
   if (warnings.length > 0) {
-    conditions.push({ type: 'Warning', status: 'True', reason: 'NameNotFound', message: warnings.join('; ') });
+    conditions.push({ type: 'Warning', status: 'True', reason: warningReason, message: warnings.join('; ') });
   }
   return updateConditions(previous, { conditions, owned: OWNED, generation, now });
 }

@@ -54,6 +54,8 @@ export interface PlannedStatus<Status> {
   readonly fields: Omit<Status, 'srn' | 'observedGeneration' | 'conditions'>;
   /** Become the condition `Warning`. */
   readonly warnings?: readonly string[];
+  /** Reason of the condition `Warning`; `NameNotFound` by default. */
+  readonly warningReason?: 'NeverMatches' | undefined;
   /** Recorded once the status is written, so that a conflict does not repeat them. */
   readonly events?: readonly RecordEvent[];
 }

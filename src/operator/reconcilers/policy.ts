@@ -1,5 +1,6 @@
 import { validatePolicySpec } from '../../access/policy/policy-document.ts';
 import { namedTables, policyWarnings, storedNames } from '../../access/policy/policy-warnings.ts';
+import { unmatchable } from '../../access/policy/unmatchable.ts';
 import type { Deployment } from '../../access/policy/srn.ts';
 import type { Policy } from '../../resources/kinds.ts';
 import { describeErrors } from '../../resources/validate.ts';
@@ -15,6 +16,8 @@ export interface PolicyOptions {
 
 export interface PolicyObserved extends ReconciledObject<'Policy'> {
   readonly warnings: readonly string[];
+  /** Whether one of the warnings is about a part of the policy that never matches. */
+  readonly neverMatches: boolean;
   /** Whether the policy names tables while the existing ones are not known. */
   readonly tablesUnknown: boolean;
 }
@@ -33,7 +36,7 @@ export function policyReconciler(options?: PolicyOptions): Reconciler<'Policy', 
     observe(store, name) {
       const object = store.get('Policy', name);
       if (!object || !options || policyOutcome(object).class !== 'ready') {
-        return { object, warnings: [], tablesUnknown: false };
+        return { object, warnings: [], neverMatches: false, tablesUnknown: false };
       }
       const { deployment, tableNames } = options;
       const tables = tableNames();
@@ -41,11 +44,12 @@ export function policyReconciler(options?: PolicyOptions): Reconciler<'Policy', 
       return {
         object,
         warnings,
+        neverMatches: unmatchable(object.spec.statements).errors.length > 0,
         tablesUnknown: tables === undefined && namedTables(object.spec, deployment).length > 0,
       };
     },
     temporaryState: ({ object }) => markOf(object),
-    reconcile({ object, warnings, tablesUnknown }, { stateAgeMs }) {
+    reconcile({ object, warnings, neverMatches, tablesUnknown }, { stateAgeMs }) {
       if (!object) return { actions: [] };
       const { unmarked, recheckMs } = planMark(object, stateAgeMs);
       // The event of the update starts the reconciler again.
@@ -57,6 +61,7 @@ export function policyReconciler(options?: PolicyOptions): Reconciler<'Policy', 
           outcome: policyOutcome(object),
           fields: { statementCount: object.spec.statements?.length ?? 0 },
           warnings,
+          warningReason: neverMatches ? 'NeverMatches' : undefined,
         },
         ...(requeueAfterMs === undefined ? {} : { requeueAfterMs }),
       };

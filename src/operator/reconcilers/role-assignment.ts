@@ -1,6 +1,8 @@
 import { Backreferences } from './backreferences.ts';
 import { READY, type Outcome } from '../controller/outcome.ts';
 import type { Reconciler, ReconciledObject } from '../controller/reconciler.ts';
+import { subjectProblem } from '../../resources/subject-name.ts';
+import type { RoleAssignment } from '../../resources/kinds.ts';
 import { DEFAULT_PRUNE_AFTER_MS, pruneExpired, reportExpiry } from './assignment-expiry.ts';
 
 export interface RoleAssignmentObserved extends ReconciledObject<'RoleAssignment'> {
@@ -37,11 +39,24 @@ export function roleAssignmentReconciler({
       const outcome = roleExists ? READY : roleNotFound(object.spec.role);
       return {
         actions: [],
-        status: { outcome, fields, events },
+        status: { outcome, fields, events, warnings: subjectWarnings(object), warningReason: 'NeverMatches' },
         ...(changesInMs === undefined ? {} : { requeueAfterMs: changesInMs }),
       };
     },
   };
+}
+
+/** More are not useful. */
+const MAX_WARNINGS = 20;
+
+/** Subjects that no caller can be. New ones are refused; those that an earlier version has stored have no effect. */
+function subjectWarnings({ spec }: RoleAssignment): string[] {
+  return spec.subjects
+    .flatMap((subject, index) => {
+      const problem = subjectProblem(subject);
+      return problem === undefined ? [] : [`\`subjects[${index}]\`: ${problem}`];
+    })
+    .slice(0, MAX_WARNINGS);
 }
 
 function roleNotFound(role: string): Outcome {

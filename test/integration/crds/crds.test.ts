@@ -148,7 +148,7 @@ const TABLE: [CustomKind, object, string | undefined][] = [
       role: 'r',
       subjects: [
         { type: 'group', name: 'x' },
-        { type: 'domain', name: 'x' },
+        { type: 'domain', name: 'x.test' },
       ],
     },
     undefined,
@@ -219,6 +219,62 @@ describe('the kube-apiserver and validateResource() agree on', () => {
       expect(validateResource(kind, object).ok).toBe(refusal === undefined);
     },
   );
+
+  const bearer = `svc-${'a'.repeat(16)}-${'b'.repeat(32)}`;
+  /** What can never match, with a part of the error: only new entries are refused, so that stored ones stay in effect. */
+  const NEVER: [CustomKind, object, string][] = [
+    ['Policy', table('srn2:table#t_OFFLINE'), 'a table has its name without the type'],
+    ['Policy', table('srn2:table#*_REALTIME'), 'a table has its name without the type'],
+    ['Policy', table('srn2:table#default.*'), 'tables of the database `default` have no prefix'],
+    ['Policy', table('srn2:user#ada'), 'no action exists on a user'],
+    ['RoleAssignment', subject('*'), 'is no pattern in a subject'],
+    ['RoleAssignment', subject('${group}'), 'is not replaced'],
+    ['RoleAssignment', subject('srn2:group#g'), 'must be the name alone'],
+    ['RoleAssignment', subject('system:serviceaccount:a:b'), 'use the type user-email'],
+    ['RoleAssignment', subject('system:unauthenticated'), 'callers without a credential'],
+    ...['@x.test', 'x.test.', 'https://x.test', 'a@x.test', 'x', 'x test'].map((name): [CustomKind, object, string] => [
+      'RoleAssignment',
+      subject(name, 'domain'),
+      'must be the part of e-mail addresses after the `@`',
+    ]),
+    ...['a@x,b@x', 'Dev <dev@x>', '"a@x"', 'mailto:a@x', '@x.test', 'a%40x', 'a@x.'].map(
+      (name): [CustomKind, object, string] => [
+        'RoleAssignment',
+        subject(name, 'user-email'),
+        'must be one e-mail address',
+      ],
+    ),
+    ['RoleAssignment', subject('system:masters', 'user-email'), 'use the type group'],
+    ['RoleAssignment', subject('system:serviceaccount:a', 'user-email'), 'system:serviceaccount:<namespace>:<name>'],
+    ['RoleAssignment', subject('A', 'service-token'), 'must be the access key'],
+    ['RoleAssignment', subject(bearer, 'service-token'), 'a credential'],
+  ];
+
+  it.each(NEVER)(
+    '%s %j never matches: refused by the kube-apiserver, kept where it is stored',
+    async (kind, spec, why) => {
+      const object = manifest(kind, 'never', spec);
+      const { code, stderr } = await kubectl(['create', '--dry-run=server', '-f', '-'], object);
+      expect([code, stderr]).toEqual([1, expect.stringContaining(why)]);
+      expect(validateResource(kind, object).ok).toBe(true);
+    },
+  );
+
+  it.each([
+    subject('münchen.example', 'domain'),
+    subject('Localhost', 'domain'),
+    subject("o'brien@x.test", 'user-email'),
+    subject('https://issuer.example#jane', 'user-email'),
+    subject('system:serviceaccount:a:b.c', 'user-email'),
+    subject('cn=a,ou=b'),
+    subject('svc-reports', 'service-token'),
+  ])('%j is accepted', async (spec) => {
+    const { stderr } = await kubectl(
+      ['create', '--dry-run=server', '-f', '-'],
+      manifest('RoleAssignment', 'some', spec),
+    );
+    expect(stderr).toBe('');
+  });
 
   const CHANGES: [CustomKind, object, object, string | undefined][] = [
     ['RoleAssignment', subject('a'), { ...subject('a'), role: 'other' }, 'spec.role is immutable'],

@@ -1,4 +1,5 @@
 import type { RbacManager } from '../../../src/access/manager/manager.ts';
+import { unmatchable } from '../../../src/access/policy/unmatchable.ts';
 import type { Principal } from '../../../src/access/principal.ts';
 import type { Statement } from '../../../src/resources/policy.ts';
 import type { Subject } from '../../../src/resources/role-assignment.ts';
@@ -61,7 +62,15 @@ const RESOURCES = [
 const REFUSED_RESOURCES = ['srn2:table#a\u0000', 'srn2:table#a\u0085*', 'srn2:table#a\n', 'srn2:table#', '**', 'a1'];
 const REFUSED_NAMES = ['P0', 'p0\u0000', 'p0/../p3', '..', 'r0 ', '\u212a', 'ｐ0', ''];
 
+/** A statement of which every part can match: others are refused, whoever writes them. */
 export function randomStatement(random: Random, denies = 0.3): Statement {
+  for (;;) {
+    const statement = anyStatement(random, denies);
+    if (random.chance(0.02) || unmatchable([statement]).errors.length === 0) return statement;
+  }
+}
+
+function anyStatement(random: Random, denies: number): Statement {
   const escalates = random.chance(0.01);
   const actions = escalates ? ['EscalatePolicy'] : random.pick(ACTIONS);
   return {

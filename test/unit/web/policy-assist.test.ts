@@ -33,6 +33,14 @@ describe('completion in a policy', () => {
     expect(found?.options.map(({ label }) => label)).toContain('srn2:table#orders');
   });
 
+  it('offers only actions that exist on the resources of the statement', () => {
+    const statement =
+      '{"effect": "deny", "resources": ["srn2:role#*"]}, {"resources": ["srn2:cluster#pinot:table#x"], "actions": ["';
+    expect(offered(statement)).toEqual(expect.arrayContaining(['Query', 'Get*', 'DeleteSegment']));
+    for (const action of ['GetHealth', 'CreateRole']) expect(offered(statement)).not.toContain(action);
+    expect(offered('{"resources": ["*"], "actions": ["')).toEqual(expect.arrayContaining(['Query', 'CreateRole']));
+  });
+
   it('offers existing actions', () => {
     const known = new Set<string>(ACTIONS);
     expect(COMMON_ACTIONS.filter((action) => !action.includes('*') && !known.has(action))).toEqual([]);

@@ -59,7 +59,7 @@ describe('a document', () => {
       ok: false,
       errors: [
         { path: 'statements[1].actions[1]', message: '`Quary` matches no action; did you mean `Query`?' },
-        { path: 'statements[1].actions[2]', message: '`xyzzy*` matches no action; docs/rbac.md lists all actions' },
+        { path: 'statements[1].actions[2]', message: '`xyzzy*` matches no action; docs/actions.md lists all actions' },
         {
           path: 'statements[1].resources[1]',
           message: '`srn2:tables#t` has the unknown kind `tables`; did you mean `table`?',

@@ -7,7 +7,8 @@ const KNOWN: KnownNames = {
   tables: ['events', 'Orders'],
   namesOf: (kind) => (kind === 'role' ? ['analysts'] : []),
 };
-const warn = (resources: string[], known = KNOWN) => policyWarnings({ statements: [statement({ resources })] }, known);
+const warn = (resources: string[], known = KNOWN) =>
+  policyWarnings({ statements: [statement({ actions: ['*'], resources })] }, known);
 
 describe('the warnings of a policy', () => {
   it.each([
@@ -27,7 +28,6 @@ describe('the warnings of a policy', () => {
     'srn2:cluster#other:table#nosuch',
     'srn2:environment#elsewhere:table#nosuch',
     'srn2:cluster#nosuch',
-    'srn2:user#nobody',
     'srn2:role#analysts',
   ])('do not name %s', (resource) => expect(warn([resource])).toEqual([]));
 

@@ -64,7 +64,7 @@ describe('a team that manages its own access', () => {
     ['a glob', [allow(['*e*'], '*')], '`AssignRole` on `srn2:role#*`'],
     [
       'three resource names',
-      [allow(['*'], 'srn2:cluster#*', 'srn2:cluster#*:*#*', 'srn2:environment#*')],
+      [allow(['*'], 'srn2:cluster#*', 'srn2:cluster#*:*#*', 'srn2:environment#*:*#*')],
       '`*` on `srn2:cluster#*`',
     ],
     [

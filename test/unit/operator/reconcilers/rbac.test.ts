@@ -109,6 +109,48 @@ describe('a Policy that refers to missing tables or resources', () => {
   });
 });
 
+describe('what can never match', () => {
+  const warningOf = (store: FakeStore, kind: 'Policy' | 'RoleAssignment') => {
+    const conditions = store.get(kind, 'old')?.status?.conditions ?? [];
+    expect(conditions[0]).toMatchObject({ type: 'Ready', status: 'True' });
+    return conditions[1];
+  };
+
+  it('is in the condition of a stored Policy, which stays in effect', async () => {
+    const statements = [
+      statement({ effect: 'deny', actions: ['Query'], resources: ['srn2:table#events', 'srn2:table#t_OFFLINE'] }),
+      statement({ actions: ['GetHealth'], resources: ['srn2:table#*'] }),
+    ];
+    const [store, clock] = [new FakeStore(policy('old', { statements })), new FakeClock()];
+    const ports = { store, recorder: new FakeRecorder(), clock, metrics: metrics(), log: silent };
+    const deployment = { environment: 'olap', cluster: 'pinot' };
+    new Controller(policyReconciler({ deployment, tableNames: () => ['events'] }), ports).start();
+    await clock.advance(0);
+    expect(warningOf(store, 'Policy')).toMatchObject({
+      type: 'Warning',
+      reason: 'NeverMatches',
+      message:
+        '`statements[0].resources[1]`: `srn2:table#t_OFFLINE` never matches: a table has its name without the type; did you mean `srn2:table#t`?; ' +
+        '`statements[1].actions[0]`: `GetHealth` exists on the cluster, not on a table, so the statement never matches it; did you mean `srn2:cluster#*`?; ' +
+        '`statements[0].resources[1]`: table `t_OFFLINE` does not exist',
+    });
+  });
+
+  it('is in the condition of a stored RoleAssignment', async () => {
+    const subjects = [
+      { type: 'group', name: 'a' },
+      { type: 'domain', name: '@x.test' },
+    ] as const;
+    const { store } = await run(role('r'), roleAssignment('old', { role: 'r', subjects: [...subjects] }));
+    expect(warningOf(store, 'RoleAssignment')).toMatchObject({
+      type: 'Warning',
+      reason: 'NeverMatches',
+      message:
+        '`subjects[1]`: `@x.test` must be the part of e-mail addresses after the `@`, such as `example.com`; did you mean `x.test`?',
+    });
+  });
+});
+
 it('a Policy that names no table is not looked at again while the tables are not known', async () => {
   const [store, clock] = [
     new FakeStore(policy('all', { statements: [statement({ resources: ['*'] })] })),

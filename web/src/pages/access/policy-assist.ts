@@ -1,49 +1,19 @@
 import type { CompletionContext, CompletionResult } from '@codemirror/autocomplete';
 import type { Diagnostic } from '@codemirror/lint';
+import { ACTIONS_BY_KIND } from '../../lib/action-kinds.ts';
 
+/** Characters before and after the cursor that are examined. */
+const NEAR = 2000;
 /** Completions in a policy document: field names, and common values of fields. */
 const KEYS = ['version', 'statements', 'description', 'effect', 'actions', 'resources'];
 const EFFECTS = ['allow', 'deny'];
+/** All actions, the most common ones first. */
 export const COMMON_ACTIONS = [
-  'Query',
-  'Get*',
-  'GetHealth',
-  'ExecuteTask',
-  'GetTable',
-  'GetTableConfig',
-  'GetSchema',
-  'GetSegment',
-  'GetSize',
-  'GetMetadata',
-  'CreateTable',
-  'UpdateTableConfig',
-  'DeleteTable',
-  'ReloadSegment',
-  'RebalanceTable',
-  'UploadSegment',
-  'GetResponseStore',
-  'DeleteResponseStore',
-  'CreateRole',
-  'GetRole',
-  'UpdateRole',
-  'DeleteRole',
-  'CreatePolicy',
-  'GetPolicy',
-  'UpdatePolicy',
-  'DeletePolicy',
-  'AttachPolicy',
-  'DetachPolicy',
-  'CreateAssignment',
-  'GetAssignment',
-  'DeleteAssignment',
-  'CreateServiceToken',
-  'GetServiceToken',
-  'DeleteServiceToken',
-  'SimulateAccess',
-  'BindPolicy',
-  'AssignRole',
-  'EscalatePolicy',
-  '*',
+  ...new Set(
+    ['Query', 'Get*', '*', 'GetHealth', 'GetTableConfig', 'GetSchema', 'UploadSegment'].concat(
+      Object.values(ACTIONS_BY_KIND).flat(),
+    ),
+  ),
 ];
 export const RESOURCES = [
   'srn2:table#',
@@ -55,6 +25,23 @@ export const RESOURCES = [
   '*',
 ];
 
+/** The actions that exist on the resources of a statement; all while it has none. @param text of the statement, as far as it is written */
+function actionsFor(text: string): readonly string[] {
+  const kinds = [...text.matchAll(/"srn2:(?:[^"]*:)?([a-z-]+)#[^":]*"/g)].map((match) => match[1] ?? '');
+  if (kinds.length === 0 || kinds.some((kind) => !(kind in ACTIONS_BY_KIND))) return COMMON_ACTIONS;
+  const known = new Set(kinds.flatMap((kind) => ACTIONS_BY_KIND[kind] ?? []));
+  const isPossible = (action: string): boolean =>
+    action.endsWith('*') ? [...known].some((name) => name.startsWith(action.slice(0, -1))) : known.has(action);
+  return COMMON_ACTIONS.filter(isPossible);
+}
+
+/** The text of the statement around a position, as far as it is near. */
+function statementAt({ state }: CompletionContext, at: number): string {
+  const before = state.sliceDoc(Math.max(0, at - NEAR), at);
+  const [after = ''] = state.sliceDoc(at, at + NEAR).split('}', 1);
+  return before.slice(before.lastIndexOf('{') + 1) + after;
+}
+
 /** Completes a text in quotes, depending on the preceding field. @param tables known tables */
 export function completePolicy(
   context: CompletionContext,
@@ -62,7 +49,7 @@ export function completePolicy(
 ): CompletionResult | null {
   const word = context.matchBefore(/"[^"\n]*/);
   if (!word) return null;
-  const before = context.state.sliceDoc(Math.max(0, word.from - 2000), word.from);
+  const before = context.state.sliceDoc(Math.max(0, word.from - NEAR), word.from);
   // After an odd number of quotes on the line, this quote closes a text.
   const onLine = before.slice(before.lastIndexOf('\n') + 1);
   if ((onLine.replace(/\\./g, '').split('"').length - 1) % 2 === 1) return null;
@@ -75,7 +62,7 @@ export function completePolicy(
     field === 'effect'
       ? EFFECTS
       : field === 'actions'
-        ? COMMON_ACTIONS
+        ? actionsFor(statementAt(context, word.from))
         : field === 'resources'
           ? [...RESOURCES, ...[...tables].map((name) => `srn2:table#${name}`)]
           : field === 'version'
