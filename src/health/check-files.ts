@@ -33,6 +33,7 @@ import { segmentsTimePartition } from './checks/segments-time-partition.ts';
 import { segmentsWithoutOnlineReplica } from './checks/segments-without-online-replica.ts';
 import { serverDiskUsage } from './checks/server-disk-usage.ts';
 import { tableColumnCount } from './checks/table-column-count.ts';
+import { tableConsistency } from './checks/table-consistency.ts';
 import { tableSegmentAssignment } from './checks/table-segment-assignment.ts';
 import { tableSegmentsReload } from './checks/table-segments-reload.ts';
 import { tableSkew } from './checks/table-skew.ts';
@@ -76,6 +77,7 @@ export const CHECKS: readonly CheckDefinition[] = [
   segmentsWithoutOnlineReplica,
   serverDiskUsage,
   tableColumnCount,
+  tableConsistency,
   tableSegmentAssignment,
   tableSegmentsReload,
   tableSkew,

@@ -18,7 +18,7 @@ export type CheckCategory =
  * needs are complete. A check must therefore list every part that it reads.
  */
 export type Need =
-  /** The tables and their configurations. */
+  /** The tables, their configurations, and the names of tables that each source lists. */
   | 'tables'
   /** Names of the disabled tables. */
   | 'enabled'

@@ -12,6 +12,8 @@ export interface FailedRead {
   readonly error: string;
   /** True if there was no response in time: reading it again in the same run would only take time. */
   readonly hung?: true;
+  /** The check whose finding is the reason: other checks leave the entity out, and their messages refer to that check. */
+  readonly reportedBy?: string;
 }
 
 export function readOk<T>(value: T): Read<T> {
@@ -24,6 +26,14 @@ export function readFailed(error: string): FailedRead {
 
 export function readHung(error: string): FailedRead {
   return { ok: false, error, hung: true };
+}
+
+/** The check that reports what only some sources of the cluster know, and nodes that cannot be read. */
+export const CONSISTENCY_CHECK = 'TABLE_CONSISTENCY_CHECK';
+
+/** A part of an entity whose fault is the finding of another check. */
+export function readReported(error: string, reportedBy: string): FailedRead {
+  return { ok: false, error, reportedBy };
 }
 
 /** A part that no check of the run needs. */
@@ -78,7 +88,8 @@ export interface MinionTasks {
   readonly lastSubtasks: number;
 }
 
-export type TableType = 'OFFLINE' | 'REALTIME';
+export const TABLE_TYPES = ['OFFLINE', 'REALTIME'] as const;
+export type TableType = (typeof TABLE_TYPES)[number];
 
 /** The parts of a table configuration that the checks use. */
 export interface TableConfig {
@@ -309,6 +320,45 @@ export interface SchemaSummary {
   readonly granularities: ReadonlyMap<string, string>;
 }
 
+/** The table's schema; undefined if it is missing. Older engine versions have its name in the table configuration. */
+export function schemaOf<T>(
+  schemas: ReadonlyMap<string, T>,
+  { rawName, config }: Pick<TableSnapshot, 'rawName' | 'config'>,
+): T | undefined {
+  return schemas.get(rawName) ?? schemas.get(config.schemaName ?? rawName);
+}
+
+/**
+ * The names that one source lists. Names are read again a few seconds later if the sources differ, because creating or deleting a table looks
+ * like a fault for a moment.
+ */
+export interface NameList {
+  /** Names that every read had. */
+  readonly always: ReadonlySet<string>;
+  /** Names that at least one read had. */
+  readonly ever: ReadonlySet<string>;
+}
+
+/** The tables by name with type, as each source knows them. */
+export interface TableSources {
+  readonly configurations: Read<NameList>;
+  readonly idealStates: Read<NameList>;
+  readonly externalViews: Read<NameList>;
+  readonly segmentMetadata: Read<NameList>;
+  /** Raw names of tables, as `GET /tables` lists them: of the default database only. */
+  readonly listed: Read<NameList>;
+}
+
+/** Whether every read of the source had the name; false if the source could not be read. */
+export function isIn(source: Read<NameList>, name: string): boolean {
+  return source.ok && source.value.always.has(name);
+}
+
+/** Whether no read of the source had the name; false if the source could not be read. */
+export function isMissingIn(source: Read<NameList>, name: string): boolean {
+  return source.ok && !source.value.ever.has(name);
+}
+
 /** A stored assignment of servers to replica groups. `servers` has server ids by `<partition>_<replicaGroup>`. */
 export interface InstancePartitions {
   readonly name: string;
@@ -322,13 +372,19 @@ export interface ClusterSnapshot {
   /** Version of the controller; undefined if it does not report one. */
   readonly engineVersion: string | undefined;
   readonly instances: Read<readonly Instance[]>;
+  /** Ids of live instances that have no configuration. */
+  readonly unconfiguredInstances: readonly string[];
   readonly instanceHealth: ReadonlyMap<string, InstanceHealth>;
   /** The key is the server. Servers that are down or do not report it are absent. */
   readonly disks: ReadonlyMap<string, Read<DiskUsage>>;
   readonly minionTasks: Read<readonly MinionTasks[]>;
   readonly clusterConfig: Read<Readonly<Record<string, string>>>;
+  readonly sources: TableSources;
   readonly tables: Read<readonly TableSnapshot[]>;
-  readonly schemas: Read<ReadonlyMap<string, SchemaSummary>>;
+  /** Why the configuration of a table could not be read, by name with type. These tables are not in `tables`. */
+  readonly unreadableTables: ReadonlyMap<string, string>;
+  /** A schema that is not valid is a failed read. */
+  readonly schemas: Read<ReadonlyMap<string, Read<SchemaSummary>>>;
   readonly instancePartitions: Read<readonly InstancePartitions[]>;
   /** Online brokers by table name with type. */
   readonly brokerResource: Read<ReadonlyMap<string, readonly string[]>>;

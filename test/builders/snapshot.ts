@@ -4,12 +4,15 @@ import {
   type Assignment,
   type ClusterSnapshot,
   type Instance,
+  type NameList,
+  type Read,
   type SchemaSummary,
   type SegmentSummary,
   type ServerLoad,
   type SizeSummary,
   type TableConfig,
   type TableSnapshot,
+  type TableSources,
   type ViewDifference,
 } from '../../src/health/snapshot.ts';
 
@@ -144,8 +147,25 @@ export function table(name: string, { config, ...more }: TableParts = {}): Table
   };
 }
 
-export function schema(columns: number, granularities: Readonly<Record<string, string>> = {}): SchemaSummary {
-  return { columns, granularities: new Map(Object.entries(granularities)) };
+export function schema(columns: number, granularities: Readonly<Record<string, string>> = {}): Read<SchemaSummary> {
+  return readOk({ columns, granularities: new Map(Object.entries(granularities)) });
+}
+
+export function nameList(names: readonly string[]): Read<NameList> {
+  return readOk({ always: new Set(names), ever: new Set(names) });
+}
+
+/** Sources that know the same tables. */
+export function sourcesOf(tables: readonly TableSnapshot[], more: Partial<TableSources> = {}): TableSources {
+  const names = nameList(tables.map(({ name }) => name));
+  return {
+    configurations: names,
+    idealStates: names,
+    externalViews: names,
+    segmentMetadata: names,
+    listed: nameList(tables.map(({ rawName }) => rawName)),
+    ...more,
+  };
 }
 
 export function snapshot(tables: readonly TableSnapshot[] = [], more: Partial<ClusterSnapshot> = {}): ClusterSnapshot {
@@ -154,12 +174,15 @@ export function snapshot(tables: readonly TableSnapshot[] = [], more: Partial<Cl
     clusterName: 'pinot',
     engineVersion: '1.5.1',
     instances: readOk([server('Server_a_8098'), server('Server_b_8098'), broker('Broker_a_8099')]),
+    unconfiguredInstances: [],
     instanceHealth: new Map(),
     disks: new Map(),
     minionTasks: readOk([]),
     clusterConfig: readOk({}),
+    sources: sourcesOf(tables),
     tables: readOk(tables),
-    schemas: readOk(new Map()),
+    unreadableTables: new Map(),
+    schemas: readOk(new Map(tables.map(({ rawName }) => [rawName, schema(2)]))),
     instancePartitions: readOk([]),
     brokerResource: readOk(new Map(tables.map(({ name }) => [name, ['Broker_a_8099']]))),
     leaders: readOk(new Map()),

@@ -121,6 +121,7 @@ export class ChangingCluster implements Engine {
     if (operation !== undefined) return this.#nodes(node);
     if (path === '/cluster/info') return { clusterName: CLUSTER };
     if (path === '/cluster/configs') return this.clusterConfig;
+    if (path === '/tables') return { tables: [...this.tables.values()].map(({ rawName }) => rawName) };
     if (path === '/leader/tables') {
       const tableNames = [...this.tables.values()].map(({ rawName }) => rawName);
       return { leadControllerEntryMap: { p0: { leadControllerId: CONTROLLER, tableNames } } };

@@ -162,12 +162,18 @@ export class ReplayEngine implements Engine {
     const nodes = this.body('/zk/getChildren?path=/hc/PROPERTYSTORE/CONFIGS/TABLE') as { id: string }[];
     const tables = nodes.map(({ id }) => id);
     this.tables(tables);
+    this.json('/zk/ls?path=/hc/PROPERTYSTORE', ['CONFIGS', 'SCHEMAS', 'SEGMENTS']);
+    this.json('/zk/ls?path=/hc/CONFIGS', ['CLUSTER', 'PARTICIPANT']);
     // The recorded cluster had no such node: `ls` of its parent does not have it.
     this.json(
       '/zk/getChildren?path=/hc/PROPERTYSTORE/INSTANCE_PARTITIONS',
       { code: 404, error: 'ZKPath does not exist' },
       404,
     );
+    for (const place of ['IDEALSTATES', 'EXTERNALVIEW', 'PROPERTYSTORE/SEGMENTS']) {
+      this.json(`/zk/ls?path=/hc/${place}`, place.startsWith('PROP') ? tables : [...tables, 'brokerResource']);
+    }
+    this.json('/tables', { tables: [...new Set(tables.map((table) => table.replace(/_(?:OFFLINE|REALTIME)$/u, '')))] });
     // The recorded clusters had no task queue.
     this.json('/zk/ls?path=/hc/CONFIGS/RESOURCE', tables);
     for (const table of tables) {

@@ -120,7 +120,13 @@ export class SlowCluster implements Engine {
       case '/zk/lsl?path=/c/PROPERTYSTORE/CONFIGS/TABLE':
         return ofTables(() => ({ czxid: 1 }));
       case '/zk/ls?path=/c/IDEALSTATES':
+      case '/zk/ls?path=/c/EXTERNALVIEW':
+      case '/zk/ls?path=/c/PROPERTYSTORE/SEGMENTS':
         return names;
+      case '/zk/ls?path=/c/CONFIGS/RESOURCE':
+        return [];
+      case '/tables':
+        return { tables: this.#tables.map((table) => `t${table}`) };
       case '/zk/getChildren?path=/c/PROPERTYSTORE/SCHEMAS':
         return this.#tables.map((table) =>
           node(`t${table}`, { schemaJSON: '{"dimensionFieldSpecs":[{"name":"id"}],"dateTimeFieldSpecs":[]}' }),

@@ -16,7 +16,9 @@ export const tableColumnCount = defineCheck({
   evaluate({ snapshot, thresholds: { maxColumns } }) {
     const findings = new Findings();
     const schemas = findings.value(snapshot.schemas, 'cluster', snapshot.clusterName, 'the schemas');
-    for (const [name, { columns }] of schemas ?? []) {
+    for (const [name, read] of schemas ?? []) {
+      const columns = findings.value(read, 'schema', name, 'the schema')?.columns;
+      if (columns === undefined) continue;
       findings.examined();
       if (columns <= maxColumns) continue;
       const observed = counted(columns, 'column');

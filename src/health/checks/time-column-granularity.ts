@@ -1,5 +1,5 @@
 import { defineCheck } from '../check.ts';
-import type { TableSnapshot } from '../snapshot.ts';
+import { CONSISTENCY_CHECK, readReported, schemaOf } from '../snapshot.ts';
 import { Findings, have, tableFinding, tablesOf } from './shared/findings.ts';
 
 const FINE_UNITS = new Set(['MILLISECONDS', 'MICROSECONDS', 'NANOSECONDS']);
@@ -19,15 +19,13 @@ export const timeColumnGranularity = defineCheck({
     const findings = new Findings();
     const tables = tablesOf(snapshot, findings);
     const schemas = findings.value(snapshot.schemas, 'cluster', snapshot.clusterName, 'the schemas');
-    for (const table of schemas === undefined ? [] : tables) {
+    for (const table of tables) {
       const { timeColumn } = table.config;
-      if (timeColumn === undefined) continue;
+      if (schemas === undefined || timeColumn === undefined) continue;
+      const missing = readReported('the table has no schema', CONSISTENCY_CHECK);
+      const schema = findings.value(schemaOf(schemas, table) ?? missing, 'table', table.name, 'its schema');
+      if (schema === undefined) continue;
       findings.examined();
-      const schema = schemas?.get(table.rawName) ?? schemas?.get(schemaName(table));
-      if (schema === undefined) {
-        findings.couldNotRead('table', table.name, 'its schema', `schema \`${schemaName(table)}\` not found`);
-        continue;
-      }
       const granularity = schema.granularities.get(timeColumn);
       if (granularity === undefined || !FINE_UNITS.has(unitOf(granularity))) continue;
       const message = `the granularity of its time column \`${timeColumn}\` is \`${granularity}\``;
@@ -45,8 +43,4 @@ export const timeColumnGranularity = defineCheck({
 function unitOf(granularity: string): string {
   const parts = granularity.split(/[:|]/u).map((part) => part.trim().toUpperCase());
   return parts.find((part) => /^[A-Z]+$/u.test(part)) ?? '';
-}
-
-function schemaName(table: TableSnapshot): string {
-  return table.config.schemaName ?? table.rawName;
 }

@@ -5,11 +5,13 @@ import type {
   InstanceAssignment,
   InstancePartitions,
   InstanceType,
+  Read,
   SchemaSummary,
   Switch,
   TableConfig,
   TableType,
 } from '../snapshot.ts';
+import { CONSISTENCY_CHECK, readOk, readReported } from '../snapshot.ts';
 
 /** A node of the property store, as `/zk/get` and `/zk/getChildren` return it. */
 interface ZNode {
@@ -69,10 +71,15 @@ export function parseInstances(body: unknown, live: ReadonlySet<string>): Instan
   }));
 }
 
-/** The tables; those with an invalid configuration are described in `broken` instead. */
-export function parseTables(body: unknown): { tables: TableEntry[]; broken: string[] } {
+export interface TableEntries {
+  readonly tables: readonly TableEntry[];
+  /** Why a configuration is invalid, by name of the table with type. */
+  readonly broken: ReadonlyMap<string, string>;
+}
+
+export function parseTables(body: unknown): TableEntries {
   const tables: TableEntry[] = [];
-  const broken: string[] = [];
+  const broken = new Map<string, string>();
   for (const { id, simpleFields } of parseNodes(body)) {
     const match = /^(.+)_(OFFLINE|REALTIME)$/u.exec(id);
     if (match === null) continue;
@@ -80,7 +87,7 @@ export function parseTables(body: unknown): { tables: TableEntry[]; broken: stri
       const type = match[2] as TableType;
       tables.push({ name: id, rawName: match[1] as string, type, config: tableConfig(simpleFields, type) });
     } catch (error) {
-      broken.push(`\`${id}\` (${errorMessage(error)})`);
+      broken.set(id, errorMessage(error));
     }
   }
   return { tables, broken };
@@ -211,12 +218,18 @@ function rawColumns(config: JsonValue, fields: readonly JsonValue[]): string[] |
 
 const FIELD_SPECS = ['dimensionFieldSpecs', 'metricFieldSpecs', 'dateTimeFieldSpecs', 'complexFieldSpecs'] as const;
 
-export function parseSchemas(body: unknown): Map<string, SchemaEntry> {
-  const schemas = new Map<string, SchemaEntry>();
-  for (const { id, simpleFields } of parseNodes(body)) {
-    schemas.set(id, schemaEntry(objectOf(JSON.parse(simpleFields.schemaJSON ?? '{}'))));
+/** The schemas by name; an invalid one is a failed read. */
+export function parseSchemas(body: unknown): Map<string, Read<SchemaEntry>> {
+  return new Map(parseNodes(body).map(({ id, simpleFields }) => [id, parseSchema(simpleFields.schemaJSON)]));
+}
+
+function parseSchema(json: string | undefined): Read<SchemaEntry> {
+  try {
+    if (json === undefined) throw new Error('the node has no `schemaJSON`');
+    return readOk(schemaEntry(objectOf(JSON.parse(json))));
+  } catch (error) {
+    return readReported(errorMessage(error), CONSISTENCY_CHECK);
   }
-  return schemas;
 }
 
 function schemaEntry(schema: JsonValue): SchemaEntry {
@@ -243,7 +256,9 @@ export function parseInstancePartitions(body: unknown): InstancePartitions[] {
 /** Online brokers by table. */
 export function parseBrokerResource(body: unknown): Map<string, string[]> {
   const resource = new Map<string, string[]>();
-  for (const [table, brokers] of Object.entries(parseNode(body).mapFields)) {
+  const node = parseNode(body);
+  if (node.id === '') throw new Error('the response is not the node of the broker resource: it has no `id`');
+  for (const [table, brokers] of Object.entries(node.mapFields)) {
     resource.set(
       table,
       Object.keys(brokers).filter((broker) => brokers[broker] === 'ONLINE'),

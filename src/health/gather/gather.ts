@@ -2,6 +2,8 @@ import type { Engine } from '../../pinot/types.ts';
 import { sleep, type Clock } from '../../platform/clock.ts';
 import type { Need } from '../check.ts';
 import { ClusterCalls } from './cluster/cluster.ts';
+import { bothReads, disagree, namesIn, readSources, whereTablesAre, whyUnknown } from './cluster/sources.ts';
+import type { SchemaEntry, TableEntries } from './configs.ts';
 import { ClusterStamps, KEPT_PARTS } from './cluster/cluster-stamps.ts';
 import { ConsumptionMemory } from './servers/consumption.ts';
 import { readDisks } from './cluster/disks.ts';
@@ -14,7 +16,15 @@ import { TablesGatherer, type TablesGathererOptions } from './tables/tables.ts';
 import { NO_METRICS, type HealthMetrics } from '../metrics.ts';
 import type { Gather, GatherRequest } from '../run/run.ts';
 import type { InstanceScheme } from '../settings.ts';
-import { NOT_READ, readFailed, type ClusterSnapshot, type FailedRead, type Read } from '../snapshot.ts';
+import {
+  NOT_READ,
+  readFailed,
+  readOk,
+  type ClusterSnapshot,
+  type FailedRead,
+  type Read,
+  type TableSources,
+} from '../snapshot.ts';
 
 /** Exported again for callers that may not import the engine's folder. */
 export type HealthEngine = Engine;
@@ -33,6 +43,11 @@ export interface GatherOptions {
   readonly kept?: KeptReadings;
   /** Scheme of the instances' `/health` endpoints, called at each run; `http` by default. */
   readonly instanceScheme?: () => InstanceScheme;
+}
+
+/** The parts that the tables are read with. */
+interface ClusterParts extends Pick<TablesGathererOptions, 'snapshot' | 'schemas'> {
+  readonly names: Promise<TableSources>;
 }
 
 const CONCURRENCY = 12;
@@ -96,10 +111,11 @@ class Gatherer {
     const { name: clusterName, version: engineVersion } = cluster.value;
     const initial = { ...emptySnapshot(NOT_READ), clusterName, engineVersion };
     const snapshot = new GrowingSnapshot(initial, this.#request.onComplete);
-    const schemas = this.#readIfNeeded(['schemas', 'reload'], () => this.#calls.schemas());
+    const names = readSources(this.#reader, this.#calls);
+    const schemas = this.#readIfNeeded(['schemas', 'reload'], () => this.#schemas(names));
     // Each of them is put into the snapshot as soon as it is read: none waits for another.
     await Promise.all([
-      this.#tables(snapshot, schemas, cluster.value),
+      this.#tables({ snapshot, schemas, names }, cluster.value),
       schemas.then((read) => snapshot.put({ schemas: read }, 'schemas')),
       this.#readIfNeeded(['clusterConfig'], () => this.#calls.clusterConfig()).then((clusterConfig) =>
         snapshot.put({ clusterConfig }, 'clusterConfig'),
@@ -120,8 +136,10 @@ class Gatherer {
 
   /** Read in every run: nearly all checks need the instances. */
   async #instances(snapshot: GrowingSnapshot): Promise<void> {
-    const instances = await this.#reader.read(() => this.#calls.instances());
-    snapshot.put({ instances }, 'instances');
+    const read = await this.#reader.read(() => this.#calls.instances());
+    const instances = read.ok ? readOk(read.value.configured) : read;
+    const unconfiguredInstances = read.ok ? read.value.unconfigured : [];
+    snapshot.put({ instances, unconfiguredInstances }, 'instances');
     const instanceHealth = await this.#health.read(instances);
     snapshot.put({ instanceHealth }, 'instanceHealth');
     const scheme = this.#options.instanceScheme?.() ?? 'http';
@@ -132,15 +150,23 @@ class Gatherer {
     snapshot.put({ disks }, 'disks');
   }
 
+  /** @throws {Error} an empty list that other sources contradict: checks would not see what is missing */
+  async #schemas(names: Promise<TableSources>): Promise<Map<string, Read<SchemaEntry>>> {
+    const schemas = await this.#calls.schemas();
+    const where = schemas.size === 0 ? whereTablesAre(await names) : undefined;
+    if (where !== undefined) throw new Error(`the response has no schema, but ${where}`);
+    return schemas;
+  }
+
   async #tables(
-    snapshot: GrowingSnapshot,
-    schemas: TablesGathererOptions['schemas'],
+    { snapshot, schemas, names }: ClusterParts,
     { name, version }: { readonly name: string; readonly version: string | undefined },
   ): Promise<void> {
     const stamps = this.#stamps(`${name} ${version}`);
-    const entries = await this.#reader.read(() => this.#calls.tables());
+    const entries = await this.#tableEntries(names);
+    const sources = this.#confirmed(names);
     if (!entries.ok) {
-      snapshot.put({ tables: entries }, 'tables');
+      snapshot.put({ tables: entries, sources: await sources }, 'tables');
       return;
     }
     const tables = new TablesGatherer({
@@ -150,9 +176,10 @@ class Gatherer {
       clock: this.#options.clock,
       request: this.#request,
       schemas,
+      sources,
       hanging: (servers) => this.#health.hanging(servers),
       version,
-      settleMs: this.#options.settleMs ?? SETTLE_MS,
+      settleMs: this.#settleMs,
       memory: this.#memory,
       snapshot,
       ending: this.#ending.signal,
@@ -160,6 +187,43 @@ class Gatherer {
       progress: (count, more) => this.#step(count, more),
     });
     await tables.gather(entries.value);
+  }
+
+  /**
+   * The table configurations. Those that another source lists and the response lacks are read once more, then they are unreadable.
+   * An empty list that other sources contradict is a failed read: it would let nearly all checks pass.
+   */
+  async #tableEntries(names: Promise<TableSources>): Promise<Read<TableEntries>> {
+    const read = (): Promise<Read<TableEntries>> => this.#reader.read(() => this.#calls.tables());
+    const entries = await read();
+    const late = sleep(this.#options.clock, MAX_STAMPS_WAIT_MS, this.#ending.signal).catch(() => undefined);
+    const sources = await Promise.race([names, late]);
+    if (!entries.ok || sources === undefined) return entries;
+    if (entries.value.tables.length + entries.value.broken.size === 0) {
+      const where = whereTablesAre(sources);
+      const unknown = whyUnknown(sources);
+      if (where !== undefined) return readFailed(`the response has no table configuration, but ${where}`);
+      return unknown === undefined ? entries : readFailed(`the response has no table configuration, and ${unknown}`);
+    }
+    if (unlisted(entries.value, sources).length === 0) return entries;
+    await this.#reader.read(() => this.#reader.sleep(this.#settleMs));
+    const again = await read();
+    if (!again.ok) return again;
+    const reason = 'the list of table configurations lacks it, although its node exists';
+    const missing = unlisted(again.value, sources).map((name) => [name, reason] as const);
+    return readOk({ ...again.value, broken: new Map([...again.value.broken, ...missing]) });
+  }
+
+  /** The sources of a run; read again after a delay if they differ. */
+  async #confirmed(names: Promise<TableSources>): Promise<TableSources> {
+    const first = await names;
+    if (!disagree(first) || this.#reader.signal.aborted) return first;
+    await this.#reader.read(() => this.#reader.sleep(this.#settleMs));
+    return bothReads(first, await readSources(this.#reader, this.#calls));
+  }
+
+  get #settleMs(): number {
+    return this.#options.settleMs ?? SETTLE_MS;
   }
 
   /**
@@ -194,6 +258,12 @@ class Gatherer {
   }
 }
 
+/** Names that have a configuration according to the list of names, but not in the response. */
+function unlisted({ tables, broken }: TableEntries, { configurations }: TableSources): string[] {
+  const known = new Set([...tables.map(({ name }) => name), ...broken.keys()]);
+  return namesIn(configurations).filter((name) => !known.has(name));
+}
+
 function unreachable(error: string): ClusterSnapshot {
   return { ...emptySnapshot(readFailed(error)), unreachable: error };
 }
@@ -205,11 +275,20 @@ function emptySnapshot(failure: FailedRead): ClusterSnapshot {
     clusterName: 'cluster',
     engineVersion: undefined,
     instances: failure,
+    unconfiguredInstances: [],
     instanceHealth: new Map(),
     disks: new Map(),
     minionTasks: failure,
     clusterConfig: failure,
+    sources: {
+      configurations: failure,
+      idealStates: failure,
+      externalViews: failure,
+      segmentMetadata: failure,
+      listed: failure,
+    },
     tables: failure,
+    unreadableTables: new Map(),
     schemas: failure,
     instancePartitions: failure,
     brokerResource: failure,

@@ -1,7 +1,15 @@
 import { SEVERITIES, type Finding, type Severity } from '../../../resources/health-finding.ts';
 import { MAX_FINDINGS, MAX_INDEXED_FINDINGS, type CheckOutcome } from '../../check.ts';
 import { rounded } from '../../numbers.ts';
-import type { ClusterSnapshot, Instance, Read, Sample, TableSnapshot } from '../../snapshot.ts';
+import {
+  CONSISTENCY_CHECK,
+  isMissingIn,
+  type ClusterSnapshot,
+  type Instance,
+  type Read,
+  type Sample,
+  type TableSnapshot,
+} from '../../snapshot.ts';
 
 /** The messages of an outcome, one sentence each. */
 export interface OutcomeTexts {
@@ -12,11 +20,16 @@ export interface OutcomeTexts {
   readonly notApplicable?: string;
 }
 
+/** Entities that are not judged which a message names. */
+const MAX_LEFT_OUT = 3;
+
 /** Collects the findings of one check: counts all of them and keeps the first MAX_INDEXED_FINDINGS, the worst ones first. */
 export class Findings {
   /** The key is the severity. A fault without one has that of the check, and is among the worst. */
   readonly #faults: Readonly<Record<Severity, Finding[]>> = { critical: [], warning: [], advice: [] };
   readonly #readFailures: Finding[] = [];
+  /** Entities that are not judged because another check reports why, by that check. */
+  readonly #leftOut = new Map<string, Set<string>>();
   #faultCount = 0;
   #readFailureCount = 0;
   #hasExamined = false;
@@ -45,9 +58,19 @@ export class Findings {
     }
   }
 
+  /** Records that an entity is not judged, because `check` reports what is wrong with it. */
+  leftOut(entity: string, check: string): void {
+    const entities = this.#leftOut.get(check) ?? new Set<string>();
+    this.#leftOut.set(check, entities.add(entity));
+  }
+
   /** The value of a read, or undefined after recording its failure. */
   value<T>(read: Read<T>, entityType: string, entity: string, what: string): T | undefined {
     if (read.ok) return read.value;
+    if (read.reportedBy !== undefined) {
+      this.leftOut(entity, read.reportedBy);
+      return undefined;
+    }
     this.couldNotRead(entityType, entity, what, read.error);
     return undefined;
   }
@@ -59,8 +82,7 @@ export class Findings {
     const moreFindings = all.slice(MAX_FINDINGS, MAX_INDEXED_FINDINGS);
     const findingCount = this.#faultCount + this.#readFailureCount;
     if (findingCount === 0) {
-      const message = this.#hasExamined ? texts.pass : (texts.notApplicable ?? texts.pass);
-      return { status: 'PASS', message, findingCount, findings, couldNotEvaluate: false };
+      return { status: 'PASS', message: this.#passMessage(texts), findingCount, findings, couldNotEvaluate: false };
     }
     return {
       status: 'FAIL',
@@ -72,10 +94,25 @@ export class Findings {
     };
   }
 
+  #passMessage({ pass, notApplicable = pass }: OutcomeTexts): string {
+    if (this.#hasExamined) return pass + this.#leftOutNote();
+    return this.#leftOut.size === 0 ? notApplicable : `nothing to judge otherwise${this.#leftOutNote()}`;
+  }
+
   #failMessage({ fail }: OutcomeTexts): string {
     const unread = `${counted(this.#readFailureCount, 'part')} of the cluster could not be read`;
-    if (this.#faultCount === 0) return `could not evaluate: ${unread}`;
-    return fail(this.#faultCount) + (this.#readFailureCount === 0 ? '' : `; ${unread}`);
+    if (this.#faultCount === 0) return `could not evaluate: ${unread}${this.#leftOutNote()}`;
+    return fail(this.#faultCount) + (this.#readFailureCount === 0 ? '' : `; ${unread}`) + this.#leftOutNote();
+  }
+
+  /** `; not judged: \`t_OFFLINE\` (see TABLE_CONSISTENCY_CHECK)`; empty if all entities are judged. */
+  #leftOutNote(): string {
+    const notes = [...this.#leftOut].map(([check, entities]) => {
+      const names = [...entities].toSorted().map((name) => `\`${name}\``);
+      const more = names.length > MAX_LEFT_OUT ? ` and ${rounded(names.length - MAX_LEFT_OUT)} more` : '';
+      return `; not judged: ${names.slice(0, MAX_LEFT_OUT).join(', ')}${more} (see ${check})`;
+    });
+    return notes.join('');
   }
 }
 
@@ -106,7 +143,20 @@ export function tableFinding(table: TableSnapshot, message: string, observed: st
 
 /** All tables; an empty list, with a finding, if they could not be read. */
 export function tablesOf(snapshot: ClusterSnapshot, findings: Findings): readonly TableSnapshot[] {
-  return findings.value(snapshot.tables, 'cluster', snapshot.clusterName, 'the table configurations') ?? [];
+  const tables = findings.value(snapshot.tables, 'cluster', snapshot.clusterName, 'the table configurations');
+  if (tables === undefined) return [];
+  for (const name of withoutConfiguration(snapshot)) findings.leftOut(name, CONSISTENCY_CHECK);
+  return tables;
+}
+
+/** Tables of which other sources know, and whose configuration is missing or cannot be read. */
+export function withoutConfiguration({ sources, unreadableTables, tables }: ClusterSnapshot): readonly string[] {
+  const known = new Set((tables.ok ? tables.value : []).map(({ name }) => name));
+  const { configurations, idealStates } = sources;
+  const missing = (idealStates.ok ? [...idealStates.value.always] : []).filter(
+    (name) => isMissingIn(configurations, name) && !known.has(name),
+  );
+  return [...new Set([...unreadableTables.keys(), ...missing])];
 }
 
 /** All tables but disabled ones, which intentionally serve nothing. */

@@ -34,6 +34,16 @@ export class StatusError extends Error {
   }
 }
 
+/** A part cannot be read because of a fault that a check reports. */
+export class ReportedError extends Error {
+  readonly check: string;
+  constructor(message: string, check: string) {
+    super(message);
+    this.name = 'ReportedError';
+    this.check = check;
+  }
+}
+
 export function statusError(call: ControllerCall, status: number, body: string): StatusError {
   return new StatusError(status, `${titleOf(call)} responded with ${status}${errorText(body)}`);
 }

@@ -5,8 +5,16 @@ import { sleep, type Clock } from '../../../platform/clock.ts';
 import { Deadline } from '../../../platform/deadline.ts';
 import { retry } from '../../../platform/retry.ts';
 import type { CallOutcome, HealthMetrics } from '../../metrics.ts';
-import { readFailed, readHung, readOk, type Read } from '../../snapshot.ts';
-import { parseJson, statusError, StatusError, titleOf, type CallResponse, type ControllerCall } from './call.ts';
+import { readFailed, readHung, readOk, readReported, type Read } from '../../snapshot.ts';
+import {
+  parseJson,
+  ReportedError,
+  statusError,
+  StatusError,
+  titleOf,
+  type CallResponse,
+  type ControllerCall,
+} from './call.ts';
 import { EndpointGuards, HangingError, seconds } from './endpoint-guards.ts';
 import { JsonScanner, type JsonVisitor } from './json-scanner.ts';
 import { askForPieces, type PieceConsumer } from './pieces.ts';
@@ -104,6 +112,7 @@ export class EngineReader {
     try {
       return readOk(await work());
     } catch (error) {
+      if (error instanceof ReportedError) return readReported(error.message, error.check);
       return error instanceof HangingError ? readHung(error.message) : readFailed(this.explain(error));
     }
   }

@@ -1,5 +1,6 @@
+import { basename, dirname } from 'node:path/posix';
 import type { Engine } from '../../../pinot/types.ts';
-import type { Instance, InstanceHealth } from '../../snapshot.ts';
+import type { Instance, InstanceHealth, Read } from '../../snapshot.ts';
 import {
   objectOf,
   parseBrokerResource,
@@ -9,12 +10,12 @@ import {
   parseSchemas,
   parseTables,
   type SchemaEntry,
-  type TableEntry,
+  type TableEntries,
 } from '../configs.ts';
 import { StatusError, type ControllerCall } from '../calls/call.ts';
 import type { StatLists } from './cluster-stamps.ts';
 import { HangingError } from '../calls/endpoint-guards.ts';
-import { parseStats } from './node-stats.ts';
+import { parseStats, type NodeStats } from './node-stats.ts';
 import type { EngineReader } from '../calls/reader.ts';
 
 /** Two attempts end within 10 s. */
@@ -63,7 +64,8 @@ export class ClusterCalls {
     return { name, version: typeof header === 'string' ? header.split('-')[0] : undefined };
   }
 
-  async instances(): Promise<Instance[]> {
+  /** The configured instances, and the ids of live ones without a configuration. */
+  async instances(): Promise<{ configured: Instance[]; unconfigured: string[] }> {
     const [configs, live] = await Promise.all([
       this.#reader.json(this.#zk('getChildren', 'CONFIGS/PARTICIPANT', 'instances')),
       this.#reader.json(this.#zk('ls', 'LIVEINSTANCES', 'live_instances')),
@@ -71,25 +73,39 @@ export class ClusterCalls {
     if (!Array.isArray(live) || live.length === 0) {
       throw new Error('the list of live instances is empty, although a controller responded');
     }
-    return parseInstances(configs, new Set(live.map(String)));
+    const ids = new Set(live.map(String));
+    const configured = parseInstances(configs, ids);
+    if (configured.length === 0) {
+      throw new Error(`the list of configured instances is empty, although ${ids.size} are live`);
+    }
+    for (const { id } of configured) ids.delete(id);
+    return { configured, unconfigured: [...ids] };
   }
 
-  async tables(): Promise<TableEntry[]> {
-    const body = await this.#childrenOrNone('PROPERTYSTORE/CONFIGS/TABLE', 'table_configs');
-    const { tables, broken } = parseTables(body);
-    if (broken.length > 0) throw new Error(`the table configuration of ${broken.slice(0, 5).join(', ')} is invalid`);
-    if (tables.length === 0) await this.#requireNoTables();
-    return tables;
+  async tables(): Promise<TableEntries> {
+    return parseTables(await this.#childrenOrNone('PROPERTYSTORE/CONFIGS/TABLE', 'table_configs'));
   }
 
-  /** @throws an empty list of tables that the ideal states contradict: it would let nearly all checks pass */
-  async #requireNoTables(): Promise<void> {
-    const names = await this.#nodeOrNone(this.#zk('ls', 'IDEALSTATES', 'ideal_state_names'));
-    const tables = Array.isArray(names) ? names.map(String).filter((name) => /_(?:OFFLINE|REALTIME)$/u.test(name)) : [];
-    if (tables.length === 0) return;
-    throw new Error(
-      `the response has no table configuration, but there are ${tables.length} ideal states, such as \`${tables[0]}\``,
-    );
+  /** Names of tables with a configuration; none if there was no table yet. */
+  async configuredTables(): Promise<string[]> {
+    return Object.keys(objectOf(await this.#listOrNone('lsl', 'PROPERTYSTORE/CONFIGS/TABLE', 'table_names')));
+  }
+
+  /** Names of tables with a node in this place. @throws {StatusError} 404 for a place that does not exist */
+  async tableNodes(place: 'IDEALSTATES' | 'EXTERNALVIEW'): Promise<string[]> {
+    return tableNames(await this.#reader.json(this.#zk('ls', place, 'table_names')));
+  }
+
+  /** Names of tables with segment metadata; none if there was no segment yet. */
+  async tablesWithMetadata(): Promise<string[]> {
+    return tableNames(await this.#listOrNone('ls', 'PROPERTYSTORE/SEGMENTS', 'table_names'));
+  }
+
+  /** Raw names of the tables of the default database. */
+  async listedTables(): Promise<string[]> {
+    const { tables } = objectOf(await this.#reader.json(this.call('tables', '/tables')));
+    if (!Array.isArray(tables)) throw new Error('the response to `GET /tables` has no `tables`');
+    return tables.map(String);
   }
 
   /** The id of the transaction that created each table, by name: it differs if a table was deleted and created again. */
@@ -102,14 +118,23 @@ export class ClusterCalls {
   async stats(): Promise<StatLists> {
     const entries = await Promise.all(
       Object.entries(STAT_PATHS).map(async ([list, path]) => {
-        const body = await this.#nodeOrNone(this.#zk('lsl', path, 'node_stats'));
-        return [list, parseStats(body)] as const;
+        return [list, await this.#stats(path)] as const;
       }),
     );
     return Object.fromEntries(entries) as unknown as StatLists;
   }
 
-  async schemas(): Promise<Map<string, SchemaEntry>> {
+  /** Nothing is concluded about nodes without a stat, so a list that does not exist is empty. */
+  async #stats(path: string): Promise<NodeStats> {
+    try {
+      return parseStats(await this.#reader.json(this.#zk('lsl', path, 'node_stats')));
+    } catch (error) {
+      if (error instanceof StatusError && error.status === 404) return new Map();
+      throw error;
+    }
+  }
+
+  async schemas(): Promise<Map<string, Read<SchemaEntry>>> {
     return parseSchemas(await this.#childrenOrNone('PROPERTYSTORE/SCHEMAS', 'schemas'));
   }
 
@@ -127,7 +152,7 @@ export class ClusterCalls {
 
   /** Types of minion tasks: Helix has a queue for each. `GET /tasks/tasktypes` responds with 500 where there is none (Pinot 0.11). */
   async taskTypes(): Promise<string[]> {
-    const names = await this.#nodeOrNone(this.#zk('ls', 'CONFIGS/RESOURCE', 'task_queues'));
+    const names = await this.#listOrNone('ls', 'CONFIGS/RESOURCE', 'task_queues');
     const queues = (Array.isArray(names) ? names.map(String) : []).filter((name) => name.startsWith(TASK_QUEUE));
     // The tasks of a queue have its name and their own.
     return queues.map((name) => name.slice(TASK_QUEUE.length)).filter((type) => !type.includes('_Task_'));
@@ -196,17 +221,28 @@ export class ClusterCalls {
 
   /** The children of a node; none if the node does not exist, as before the first such object. */
   async #childrenOrNone(path: string, name: string): Promise<unknown> {
-    return this.#nodeOrNone(this.#zk('getChildren', path, name));
+    return this.#listOrNone('getChildren', path, name);
   }
 
-  async #nodeOrNone(call: ControllerCall): Promise<unknown> {
+  /**
+   * A list of children; empty if the node does not exist.
+   * @throws {StatusError} 404 although the parent lists the node, or cannot be listed: a proxy may hide what exists
+   */
+  async #listOrNone(operation: 'getChildren' | 'ls' | 'lsl', path: string, name: string): Promise<unknown> {
     try {
-      return await this.#reader.json(call);
+      return await this.#reader.json(this.#zk(operation, path, name));
     } catch (error) {
-      if (error instanceof StatusError && error.status === 404) return [];
-      throw error;
+      if (!(error instanceof StatusError && error.status === 404)) throw error;
+      const parent = await this.#reader.json(this.#zk('ls', dirname(path), 'parent_node'));
+      if (!Array.isArray(parent) || parent.includes(basename(path))) throw error;
+      return [];
     }
   }
+}
+
+function tableNames(body: unknown): string[] {
+  if (!Array.isArray(body)) throw new Error('the response is not a list of names');
+  return body.map(String).filter((name) => /._(?:OFFLINE|REALTIME)$/u.test(name));
 }
 
 /** Whether there was no response to the connection, as from a host that is gone or behind a firewall. */

@@ -50,11 +50,7 @@ export class TableCalls {
   }
 
   /** @param schema called for engine versions without the reload endpoint */
-  async reload(
-    table: TableEntry,
-    assignment: Assignment,
-    schema: () => Promise<SchemaEntry | undefined>,
-  ): Promise<ReloadSummary> {
+  async reload(table: TableEntry, assignment: Assignment, schema: () => Promise<SchemaEntry>): Promise<ReloadSummary> {
     if (this.#isNew)
       return (await this.#needReload(table, assignment)) ?? this.#reloadByMetadata(table, assignment, schema);
     let own: ReloadSummary | undefined;
@@ -92,7 +88,7 @@ export class TableCalls {
   async #reloadByMetadata(
     table: TableEntry,
     assignment: Assignment,
-    schema: () => Promise<SchemaEntry | undefined>,
+    schema: () => Promise<SchemaEntry>,
   ): Promise<ReloadSummary> {
     const completed = assignment.segments - assignment.consumingSegments;
     if (completed === 0) return { needed: sampleOf([]), unit: 'segment', silent: [] };
@@ -103,7 +99,7 @@ export class TableCalls {
     }
     const path = `/segments/${encodeURIComponent(table.name)}/metadata?columns=*`;
     const { indexes, rawColumns } = table.config;
-    const expected = { columns: (await schema())?.columnNames ?? [], indexes, rawColumns };
+    const expected = { columns: (await schema()).columnNames, indexes, rawColumns };
     const call = this.#fanOut('segments_metadata', path, PRIORITY.reload);
     const visitor = await this.#reader.stream(call, () => new IndexVisitor(expected));
     if (visitor.segments < completed) {

@@ -1,7 +1,16 @@
-import { NOT_READ, readOk, type Assignment, type FailedRead, type Read } from '../../snapshot.ts';
+import {
+  CONSISTENCY_CHECK,
+  NOT_READ,
+  readOk,
+  schemaOf,
+  type Assignment,
+  type FailedRead,
+  type Read,
+} from '../../snapshot.ts';
 import type { SchemaEntry, TableEntry } from '../configs.ts';
 import type { ConsumingCalls } from './consuming-calls.ts';
 import type { TableCalls } from './fan-outs.ts';
+import { ReportedError } from '../calls/call.ts';
 import type { EngineReader } from '../calls/reader.ts';
 import { FairQueue } from '../../../platform/fair-queue.ts';
 import type { TableState } from '../tables/table-documents.ts';
@@ -17,7 +26,7 @@ export interface ServerPartsOptions {
   readonly reader: EngineReader;
   readonly calls: TableCalls;
   readonly consuming: ConsumingCalls;
-  readonly schemas: Promise<Read<ReadonlyMap<string, SchemaEntry>>>;
+  readonly schemas: Promise<Read<ReadonlyMap<string, Read<SchemaEntry>>>>;
   /** Why the servers get no calls; undefined if they do. */
   readonly hanging: (servers: readonly string[]) => Promise<FailedRead | undefined>;
 }
@@ -74,10 +83,13 @@ export class ServerReadings {
     return (this.#queues.get(part) as FairQueue).run(work);
   }
 
-  /** @throws {Error} the schemas could not be read */
-  async #schema({ rawName, config }: TableEntry): Promise<SchemaEntry | undefined> {
+  /** @throws {Error} the schemas, or the table's schema, could not be read */
+  async #schema(entry: TableEntry): Promise<SchemaEntry> {
     const schemas = await this.#options.schemas;
     if (!schemas.ok) throw new Error(`could not read the schemas: ${schemas.error}`);
-    return schemas.value.get(rawName) ?? schemas.value.get(config.schemaName ?? '');
+    const schema = schemaOf(schemas.value, entry);
+    // Whether a segment follows a schema that is missing is not known.
+    if (schema?.ok !== true) throw new ReportedError(schema?.error ?? 'the table has no schema', CONSISTENCY_CHECK);
+    return schema.value;
   }
 }

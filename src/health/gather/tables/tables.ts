@@ -2,10 +2,20 @@ import type { Engine } from '../../../pinot/types.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Need } from '../../check.ts';
 import type { GatherRequest } from '../../run/run.ts';
-import { NOT_READ, readOk, type ClusterSnapshot, type QueryOutcome, type Read } from '../../snapshot.ts';
+import {
+  CONSISTENCY_CHECK,
+  isMissingIn,
+  NOT_READ,
+  readOk,
+  readReported,
+  type ClusterSnapshot,
+  type QueryOutcome,
+  type Read,
+  type TableSources,
+} from '../../snapshot.ts';
 import type { ClusterCalls } from '../cluster/cluster.ts';
 import type { KeptPart } from '../cluster/cluster-stamps.ts';
-import type { TableEntry } from '../configs.ts';
+import type { TableEntries } from '../configs.ts';
 import { ConsumingCalls } from '../servers/consuming-calls.ts';
 import type { ConsumptionMemory } from '../servers/consumption.ts';
 import { TableCalls } from '../servers/fan-outs.ts';
@@ -31,6 +41,8 @@ export interface TablesGathererOptions extends Omit<ServerPartsOptions, 'calls' 
   /** Engine version; undefined if it does not report one. */
   readonly version: string | undefined;
   readonly settleMs: number;
+  /** The names of tables in each source; complete only after a second read if they differ. */
+  readonly sources: Promise<TableSources>;
   readonly memory: ConsumptionMemory;
   /** Receives the parts that were read. */
   readonly snapshot: GrowingSnapshot;
@@ -88,11 +100,14 @@ export class TablesGatherer {
   }
 
   /** Reads all needed parts of the tables into the snapshot, except those that are unchanged since an earlier run. */
-  async gather(entries: readonly TableEntry[]): Promise<void> {
-    const { kept, request } = this.#options;
+  async gather({ tables: entries, broken }: TableEntries): Promise<void> {
+    const { kept, request, snapshot, sources } = this.#options;
     this.#states = entries.map(newState);
     if (request.fresh !== true) kept?.readings.recall(this.#states, request.needs, kept.run);
-    this.#complete('tables');
+    const compared = sources.then((value) => {
+      snapshot.put({ sources: value, unreadableTables: broken });
+      this.#complete('tables');
+    });
     const origins = this.#origins();
     const tables = this.#states.map((state) => this.#start(state));
     const completed = async (need: Need, parts: readonly Promise<void>[]): Promise<void> => {
@@ -100,6 +115,7 @@ export class TablesGatherer {
       this.#complete(need);
     };
     await Promise.all([
+      compared,
       this.#brokerResource(),
       this.#queries(tables),
       completed('assignment', this.#all(tables, 'assignment')),
@@ -157,9 +173,9 @@ export class TablesGatherer {
         () => queue.run(work),
         () => isRetryable(state[part]),
       );
-    const assignment = read(this.#queues.idealState, 'assignment', () => documents.assignment(state)).then(() =>
-      this.#stall.progress(),
-    );
+    const assignment = read(this.#queues.idealState, 'assignment', () => documents.assignment(state))
+      .then(() => this.#reportMissing(state, 'idealStates'))
+      .then(() => this.#stall.progress());
     const firstView = assignment
       .then(() => this.#queues.externalView.run(() => documents.externalView(state)))
       .then(() => this.#stall.progress());
@@ -167,10 +183,21 @@ export class TablesGatherer {
     const segmentMetadata = Promise.all([assignment, enabled]).then(async () => {
       if (state.enabled) {
         await read(this.#queues.segmentMetadata, 'segments', () => documents.segmentMetadata(state));
+        await this.#reportMissing(state, 'segmentMetadata');
         await this.#confirmOrphans(state);
       }
     });
     return { state, assignment, enabled, externalView: firstView.then(() => this.#settle(state)), segmentMetadata };
+  }
+
+  /** Marks parts that could not be read because the cluster does not have them: that is the finding of a check of its own. */
+  async #reportMissing(state: TableState, source: 'idealStates' | 'segmentMetadata'): Promise<void> {
+    const read = source === 'idealStates' ? state.assignment : state.segments;
+    if (read.ok || read === NOT_READ || read.reportedBy !== undefined) return;
+    if (!isMissingIn((await this.#options.sources)[source], state.entry.name)) return;
+    const reported = readReported(read.error, CONSISTENCY_CHECK);
+    if (source === 'idealStates') Object.assign(state, { assignment: reported, difference: reported });
+    Object.assign(state, { segments: reported, size: reported });
   }
 
   /** Repeats failed work once, after a delay: creating a table or restarting a controller looks like a fault for a moment. */
@@ -283,23 +310,28 @@ export class TablesGatherer {
 
   /** The creation transactions of the tables; see `ClusterCalls.tableOrigins`. */
   async #origins(): Promise<Read<ReadonlyMap<string, string>>> {
-    return this.#states.length === 0 ? NOT_READ : this.#reader.read(() => this.#options.calls.tableOrigins());
+    const { size } = this.#options.snapshot.current.unreadableTables;
+    return this.#states.length + size === 0 ? NOT_READ : this.#reader.read(() => this.#options.calls.tableOrigins());
   }
 
   /** Removes tables that were deleted during the run, also if a table of the same name was created since. */
   async #dropDeleted(before: Read<ReadonlyMap<string, string>>): Promise<void> {
     const after = await this.#origins();
     if (!after.ok) return;
-    this.#states = this.#states.filter(({ entry: { name } }) => {
+    const stayed = (name: string): boolean => {
       const origin = after.value.get(name);
       return origin !== undefined && (!before.ok || before.value.get(name) === origin);
-    });
+    };
+    this.#states = this.#states.filter(({ entry }) => stayed(entry.name));
+    const { snapshot } = this.#options;
+    const broken = [...snapshot.current.unreadableTables].filter(([name]) => stayed(name));
+    snapshot.put({ unreadableTables: new Map(broken) });
     this.#complete();
   }
 }
 
 function isRetryable(read: Read<unknown>): boolean {
-  return !read.ok && read !== NOT_READ && read.hung !== true;
+  return !read.ok && read !== NOT_READ && read.hung !== true && read.reportedBy === undefined;
 }
 
 /** A new table may not be served yet. */

@@ -5,7 +5,7 @@ import { MAX_CHECKS, SEVERITIES } from '../../../../src/resources/health-finding
 import { CATALOGUE, findCheck, originOf } from '../../../../src/health/catalogue.ts';
 import { MAX_FINDINGS, MAX_INDEXED_FINDINGS } from '../../../../src/health/check.ts';
 import { readFailed, type ClusterSnapshot } from '../../../../src/health/snapshot.ts';
-import { snapshot, table } from '../../../builders/snapshot.ts';
+import { snapshot, sourcesOf, table } from '../../../builders/snapshot.ts';
 import { checkCases, evaluate, loadCases } from './check-cases.ts';
 
 await loadCases();
@@ -121,6 +121,13 @@ const nothing: ClusterSnapshot = {
   unreachable: 'connection refused',
   instances: failed,
   clusterConfig: failed,
+  sources: sourcesOf([], {
+    configurations: failed,
+    idealStates: failed,
+    externalViews: failed,
+    segmentMetadata: failed,
+    listed: failed,
+  }),
   tables: failed,
   schemas: failed,
   instancePartitions: failed,

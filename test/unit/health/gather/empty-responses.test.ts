@@ -9,6 +9,7 @@ import { FakeClock } from '../../../support/fake-clock.ts';
 import { SlowCluster } from '../../../support/slow-cluster.ts';
 
 const TABLES = '/zk/getChildren?path=/c/PROPERTYSTORE/CONFIGS/TABLE';
+const TABLE_NAMES = '/zk/lsl?path=/c/PROPERTYSTORE/CONFIGS/TABLE';
 const IDEAL_STATES = '/zk/ls?path=/c/IDEALSTATES';
 
 /** The results by check, of a cluster with other answers. */
@@ -41,7 +42,14 @@ describe('an empty answer', () => {
   });
 
   it('without tables is right in a cluster without ideal states', async () => {
-    const results = await resultsWith({ [TABLES]: [], [IDEAL_STATES]: ['brokerResource', 'leadControllerResource'] });
+    const results = await resultsWith({
+      [TABLES]: [],
+      [TABLE_NAMES]: {},
+      [IDEAL_STATES]: ['brokerResource', 'leadControllerResource'],
+      '/zk/ls?path=/c/EXTERNALVIEW': ['brokerResource'],
+      '/zk/ls?path=/c/PROPERTYSTORE/SEGMENTS': [],
+      '/tables': { tables: [] },
+    });
     expect([...results.values()].filter(({ outcome }) => outcome.couldNotEvaluate)).toEqual([]);
     expect(results.size).toBe(CATALOGUE.length);
   });
