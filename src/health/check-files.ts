@@ -17,6 +17,7 @@ import { highUpsertPkPerPartition } from './checks/high-upsert-pk-per-partition.
 import { highUpsertPrimaryKeys } from './checks/high-upsert-primary-keys.ts';
 import { idealStateEvMismatch } from './checks/ideal-state-ev-mismatch.ts';
 import { ingestionStopped } from './checks/ingestion-stopped.ts';
+import { instanceAvailability } from './checks/instance-availability.ts';
 import { instanceHealthApi } from './checks/instance-health-api.ts';
 import { instancePoolsNReplicaGroups } from './checks/instance-pools-n-replica-groups.ts';
 import { instancePools } from './checks/instance-pools.ts';
@@ -37,6 +38,7 @@ import { tableConsistency } from './checks/table-consistency.ts';
 import { tableSegmentAssignment } from './checks/table-segment-assignment.ts';
 import { tableSegmentsReload } from './checks/table-segments-reload.ts';
 import { tableSkew } from './checks/table-skew.ts';
+import { tenantServers } from './checks/tenant-servers.ts';
 import { timeColumnGranularity } from './checks/time-column-granularity.ts';
 import { upsertPkSkewPerPartition } from './checks/upsert-pk-skew-per-partition.ts';
 import { upsertPrimaryKeySkew } from './checks/upsert-primary-key-skew.ts';
@@ -61,6 +63,7 @@ export const CHECKS: readonly CheckDefinition[] = [
   highUpsertPrimaryKeys,
   idealStateEvMismatch,
   ingestionStopped,
+  instanceAvailability,
   instanceHealthApi,
   instancePoolsNReplicaGroups,
   instancePools,
@@ -81,6 +84,7 @@ export const CHECKS: readonly CheckDefinition[] = [
   tableSegmentAssignment,
   tableSegmentsReload,
   tableSkew,
+  tenantServers,
   timeColumnGranularity,
   upsertPkSkewPerPartition,
   upsertPrimaryKeySkew,

@@ -10,7 +10,7 @@ import { tokenIs, type JsonVisitor } from '../calls/json-scanner.ts';
 import { tokenText } from '../../../platform/json/valid-json.ts';
 import { partitionOf, sampleOf } from '../placement/layout.ts';
 import { IndexVisitor } from './index-visitor.ts';
-import { StatusError, type ControllerCall } from '../calls/call.ts';
+import { ReportedError, StatusError, type ControllerCall } from '../calls/call.ts';
 import type { EngineReader } from '../calls/reader.ts';
 
 /** Applies to calls that the controller forwards to the servers of the table. */
@@ -160,6 +160,10 @@ export class TableCalls {
     if (status === 'NO_OP') return { needed: false, detail: description };
     // `DONE` with "already balanced": instances would be assigned again, but no segment would move.
     if (status === 'DONE') return { needed: !description.includes('already balanced'), detail: description };
+    // The controller cannot compute an assignment for a tag without servers.
+    if (/No (?:enabled )?instance has the tag/u.test(description)) {
+      throw new ReportedError(description, 'TENANT_SERVERS_CHECK');
+    }
     throw new Error(`the rebalance dry run ended with status \`${status}\`: ${description}`);
   }
 
