@@ -108,6 +108,8 @@ export interface TableConfig {
   readonly timeColumn: string | undefined;
   /** True if partitions of the stream can end, as shards of Kinesis do. */
   readonly partitionsEnd: boolean;
+  /** True if the table consumes all partitions of its streams, and they are numbered from 0, as those of Kafka are. */
+  readonly partitionsFromZero: boolean;
   readonly schemaName: string | undefined;
   readonly isDimension: boolean;
   /** True for push type REFRESH: every push replaces all segments. */
@@ -191,8 +193,12 @@ export interface PartitionConsumption {
 
 /** The consumption of a realtime table. */
 export interface Consumption {
-  /** True if an administrator paused it, and the ideal state therefore lacks consuming segments. */
+  /** True if it is paused, and the ideal state therefore lacks consuming segments. */
   readonly paused: boolean;
+  /** Why Pinot itself paused it; undefined if an administrator did. Engine versions before 1.3 report no reason. */
+  readonly pausedBecause: string | undefined;
+  /** Stream partitions without any segment, below a partition that has or had one; ascending. */
+  readonly missingPartitions: readonly number[];
   readonly partitions: readonly PartitionConsumption[];
 }
 

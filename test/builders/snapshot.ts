@@ -53,6 +53,7 @@ export function tableConfig(more: Partial<TableConfig> = {}): TableConfig {
     retentionTimeValue: '30',
     timeColumn: 'ts',
     partitionsEnd: false,
+    partitionsFromZero: false,
     schemaName: undefined,
     isDimension: false,
     isRefresh: false,
@@ -141,7 +142,7 @@ export function table(name: string, { config, ...more }: TableParts = {}): Table
     reload: readOk({ needed: { count: 0, names: [] }, unit: 'server', silent: [] }),
     primaryKeys: NOT_READ,
     consumingRows: readOk(new Map()),
-    consumption: type === 'REALTIME' ? readOk({ paused: false, partitions: [] }) : NOT_READ,
+    consumption: type === 'REALTIME' ? readOk({ paused: false, pausedBecause: undefined, missingPartitions: [], partitions: [] }) : NOT_READ,
     rebalance: readOk({ needed: false, detail: 'Table is already balanced' }),
     ...more,
   };

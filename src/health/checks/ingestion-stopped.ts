@@ -1,7 +1,16 @@
 import { defineCheck } from '../check.ts';
 import { rounded } from '../numbers.ts';
 import type { Assignment, Consumption, Instance, PartitionConsumption, TableSnapshot } from '../snapshot.ts';
-import { counted, enabledTables, examples, Findings, have, instancesOf, tableFinding } from './shared/findings.ts';
+import {
+  counted,
+  enabledTables,
+  examples,
+  Findings,
+  have,
+  instancesOf,
+  tableFinding,
+  withSeverity,
+} from './shared/findings.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -18,9 +27,10 @@ export const ingestionStopped = defineCheck({
   name: 'INGESTION_STOPPED_CHECK',
   title: 'Ingestion has stopped',
   description:
-    'A partition of a realtime table has no consuming segment, no server that consumes it, or a consumption that does not move although its stream has further rows.',
+    'A partition of a realtime table has no consuming segment, no server that consumes it, or a consumption that does not move although its stream has further rows; or Pinot itself paused the consumption of the table.',
   category: 'ingestion',
   severity: 'critical',
+  otherSeverity: 'warning',
   defaultThresholds: { minStalledMinutes: 5 },
   remediation:
     'Read the exception of the partition in GET /debug/tables/{table} and in the log of its servers, remove the cause, then POST /tables/{table}/resumeConsumption.',
@@ -40,7 +50,8 @@ export const ingestionStopped = defineCheck({
       findings.examined();
       const assignment = findings.value(table.assignment, 'table', table.name, 'its ideal state');
       const consumption = findings.value(table.consumption, 'table', table.name, 'the state of its consumption');
-      if (assignment === undefined || consumption === undefined || consumption.paused) continue;
+      if (assignment === undefined || consumption === undefined) continue;
+      if (consumption.paused && consumption.pausedBecause === undefined) continue;
       const before = findings.faultCount;
       examine({ table, assignment, consumption, live }, minStalledMinutes * MINUTE_MS, findings);
       if (findings.faultCount > before) stopped += 1;
@@ -55,6 +66,11 @@ export const ingestionStopped = defineCheck({
 
 function examine(ingestion: Ingestion, minStalledMs: number, findings: Findings): void {
   const { table, assignment, consumption } = ingestion;
+  if (consumption.pausedBecause !== undefined) {
+    const message = `Pinot paused the consumption of the table, not an administrator: ${consumption.pausedBecause}`;
+    findings.add(tableFinding(table, message, 'paused', 'not paused'));
+    return;
+  }
   const add = (partitions: readonly PartitionConsumption[], fault: string): void => {
     if (partitions.length === 0) return;
     const observed = counted(partitions.length, 'partition');
@@ -64,6 +80,10 @@ function examine(ingestion: Ingestion, minStalledMs: number, findings: Findings)
   // A shard of Kinesis that was split has ended: its rows are in other shards.
   const ended = table.config.partitionsEnd && assignment.consumingPartitions.size > 0;
   add(ended ? [] : assignment.idlePartitions.map(withoutReplicas), 'no consuming segment in the ideal state');
+  add(
+    consumption.missingPartitions.map(withoutReplicas),
+    'no segment at all, although the stream has or had partitions with higher numbers',
+  );
   if (assignment.consumingPartitions.size === 0 && assignment.idlePartitions.length === 0) {
     findings.add(
       tableFinding(table, 'the table has no consuming segment', 'no consuming segment', 'one per partition'),
@@ -79,12 +99,25 @@ function examine(ingestion: Ingestion, minStalledMs: number, findings: Findings)
     ingestion,
     { findings, add },
   );
+  addSingleReplicas(ingestion, findings);
   const stalled = consumption.partitions.filter((partition) => stalledMs(partition) >= minStalledMs);
   const longest = Math.max(...stalled.map(stalledMs));
   add(
     stalled,
     `a consumption that has not moved for ${rounded(Math.floor(longest / MINUTE_MS))} minutes while rows wait`,
   );
+}
+
+/** Replicas that do not consume a partition which another server consumes: the data is read, without a spare. */
+function addSingleReplicas({ table, consumption }: Ingestion, findings: Findings): void {
+  const consumed = consumption.partitions.filter(({ replicas }) => replicas.some(({ consumes }) => consumes));
+  const failed = consumed.flatMap(({ partition, replicas }) =>
+    replicas.filter(({ consumes }) => !consumes).map(({ server }) => `${partition} on ${server}`),
+  );
+  if (failed.length === 0) return;
+  const observed = counted(failed.length, 'replica');
+  const message = `${observed} of consuming segments ${failed.length === 1 ? 'reports' : 'report'} NOT_CONSUMING while another replica consumes${examples(sampleOf(failed))}`;
+  findings.add(withSeverity('warning', tableFinding(table, message, observed, '0 replicas')));
 }
 
 /** A partition about which no server reported: its servers are down, or they did not respond in time. */

@@ -112,7 +112,7 @@ function tableConfig(fields: Readonly<Record<string, string>>, type: TableType):
     retentionTimeUnit: textOf(segments.retentionTimeUnit),
     retentionTimeValue: textOf(segments.retentionTimeValue),
     timeColumn: textOf(segments.timeColumnName),
-    partitionsEnd: streamTypes(part('tableIndexConfig'), part('ingestionConfig')).includes('kinesis'),
+    ...streamPartitions(part('tableIndexConfig'), part('ingestionConfig')),
     schemaName: textOf(segments.schemaName),
     isDimension: fields.isDimTable === 'true',
     isRefresh: type === 'OFFLINE' && isRefresh(segments, part('ingestionConfig')),
@@ -126,12 +126,23 @@ function tableConfig(fields: Readonly<Record<string, string>>, type: TableType):
   };
 }
 
-/** The types of the table's streams; newer engine versions have them in the ingestion configuration. */
-function streamTypes(indexConfig: JsonValue, ingestion: JsonValue): string[] {
+/** Streams whose partitions are numbered from 0 without gaps. */
+const NUMBERED_STREAMS: readonly unknown[] = ['kafka', 'pulsar'];
+
+/** The settings of the table's streams; newer engine versions have them in the ingestion configuration. */
+function streamPartitions(
+  indexConfig: JsonValue,
+  ingestion: JsonValue,
+): Pick<TableConfig, 'partitionsEnd' | 'partitionsFromZero'> {
   const maps = specsOf(objectOf(ingestion.streamIngestionConfig).streamConfigMaps);
-  return [objectOf(indexConfig.streamConfigs), ...maps].map(
-    ({ streamType }) => textOf(streamType)?.toLowerCase() ?? '',
-  );
+  const streams = [objectOf(indexConfig.streamConfigs), ...maps].filter(({ streamType }) => streamType !== undefined);
+  const types = streams.map(({ streamType }) => textOf(streamType)?.toLowerCase());
+  // A table can consume some partitions of a stream only.
+  const chooses = streams.some((stream) => Object.keys(stream).some((key) => /partition\.?ids?$/iu.test(key)));
+  return {
+    partitionsEnd: types.includes('kinesis'),
+    partitionsFromZero: !chooses && types.length > 0 && types.every((type) => NUMBERED_STREAMS.includes(type)),
+  };
 }
 
 type ServerTags = Pick<TableConfig, 'serverTags' | 'consumingTag' | 'completedTag' | 'tierTags'>;

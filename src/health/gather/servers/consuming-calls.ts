@@ -14,6 +14,9 @@ import type { EngineReader } from '../calls/reader.ts';
 
 /** These calls start after queries and before the other calls that the controller forwards; see `PRIORITY` of those. */
 const PRIORITY = 3;
+/** The reason code of a pause by an administrator. */
+const ADMINISTRATIVE = 'ADMINISTRATIVE';
+const MAX_COMMENT_LENGTH = 300;
 
 export interface ConsumingCallsOptions {
   readonly reader: EngineReader;
@@ -48,19 +51,27 @@ export class ConsumingCalls {
     return rows;
   }
 
-  /** The consumption of a realtime table. Reads it again after a delay if a partition has no consumer, as while a segment is committed. */
-  async consumption(table: TableEntry, assignment: Assignment): Promise<Consumption> {
+  /**
+   * The consumption of a realtime table. Reads it again after a delay if a replica does not consume, as while a segment is committed.
+   * @param origin of the table; another one if it was deleted and created again
+   */
+  async consumption(table: TableEntry, assignment: Assignment, origin: string): Promise<Consumption> {
     const { consumingPartitions: expected, idlePartitions } = assignment;
-    const isIdle = idlePartitions.length > 0 || expected.size === 0;
-    const paused = isIdle && (await this.#isPaused(table));
-    if (expected.size === 0) return { paused, partitions: [] };
+    const { memory } = this.#options;
+    const known = new Set([...expected.keys(), ...idlePartitions]);
+    const missingPartitions = table.config.partitionsFromZero
+      ? memory.missingPartitions(`${table.name} ${origin}`, known)
+      : [];
+    const isIdle = idlePartitions.length + missingPartitions.length > 0 || expected.size === 0;
+    const pause = isIdle ? await this.#pause(table) : { paused: false, pausedBecause: undefined };
+    if (expected.size === 0) return { ...pause, missingPartitions, partitions: [] };
     const readings = [await this.#consumingInfo(table)];
     if (readings.some((info) => !allConsume(expected, info))) {
       await this.#options.reader.sleep(this.#options.settleMs);
       this.#consuming.delete(table);
       readings.push(await this.#consumingInfo(table));
     }
-    return { paused, partitions: partitionConsumption(table.name, expected, readings, this.#options.memory) };
+    return { ...pause, missingPartitions, partitions: partitionConsumption(table.name, expected, readings, memory) };
   }
 
   /** Shared by the parts of the snapshot that use the response. A failed call is made again by the next of them. */
@@ -78,14 +89,17 @@ export class ConsumingCalls {
     return info;
   }
 
-  async #isPaused(table: TableEntry): Promise<boolean> {
+  async #pause(table: TableEntry): Promise<Pick<Consumption, 'paused' | 'pausedBecause'>> {
     const path = `/tables/${encodeURIComponent(table.rawName)}/pauseStatus`;
     const call = this.#options.calls.call('pause_status', path, { timeoutMs: FAN_OUT_TIMEOUT_MS });
     try {
-      return objectOf(await this.#options.reader.json(call)).pauseFlag === true;
+      const { pauseFlag, reasonCode, comment } = objectOf(await this.#options.reader.json(call));
+      const byPinot = pauseFlag === true && typeof reasonCode === 'string' && reasonCode !== ADMINISTRATIVE;
+      const note = typeof comment === 'string' && comment !== '' ? `: ${comment.slice(0, MAX_COMMENT_LENGTH)}` : '';
+      return { paused: pauseFlag === true, pausedBecause: byPinot ? `${reasonCode}${note}` : undefined };
     } catch (error) {
       // Engine versions without this endpoint cannot pause the consumption.
-      if (error instanceof StatusError && error.status === 404) return false;
+      if (error instanceof StatusError && error.status === 404) return { paused: false, pausedBecause: undefined };
       throw error;
     }
   }

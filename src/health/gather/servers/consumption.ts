@@ -57,6 +57,13 @@ function numberIn(map: unknown): number | undefined {
 /** Replicas whose offset is remembered; each takes about 250 bytes. */
 const MAX_REMEMBERED = 100_000;
 
+/** Tables whose partitions are remembered. */
+const MAX_REMEMBERED_TABLES = 10_000;
+/** The engine numbers the partitions of the second stream of a table from 10,000, of the third from 20,000. */
+const PARTITIONS_OF_STREAM = 10_000;
+/** The engine has partitions as signed 32-bit numbers; a name can have any. */
+const MAX_PARTITION = 2 ** 31 - 1;
+
 interface Remembered {
   readonly offset: string;
   readonly since: number;
@@ -66,6 +73,8 @@ interface Remembered {
 export class ConsumptionMemory {
   readonly #clock: MonotonicClock;
   readonly #waiting = new LruCache<string, Remembered>({ maxWeight: MAX_REMEMBERED });
+  /** The highest partition by stream of each table. */
+  readonly #highest = new LruCache<string, ReadonlyMap<number, number>>({ maxWeight: MAX_REMEMBERED_TABLES });
 
   constructor(clock: MonotonicClock) {
     this.#clock = clock;
@@ -83,6 +92,28 @@ export class ConsumptionMemory {
     if (known?.offset === offset) return now - known.since;
     this.#waiting.set(key, { offset, since: now });
     return undefined;
+  }
+
+  /**
+   * The partitions without any segment: those below one that has a segment, or had one in an earlier run. Retention can have deleted all
+   * segments of a partition that is no longer consumed.
+   * @param key of the table; another one if it was deleted and created again @param known partitions with a segment
+   */
+  missingPartitions(key: string, known: ReadonlySet<number>): number[] {
+    const highest = new Map(this.#highest.get(key));
+    for (const partition of known) {
+      if (partition > MAX_PARTITION) continue;
+      const stream = Math.floor(partition / PARTITIONS_OF_STREAM);
+      highest.set(stream, Math.max(highest.get(stream) ?? 0, partition));
+    }
+    this.#highest.set(key, highest);
+    const missing: number[] = [];
+    for (const [stream, last] of highest) {
+      for (let partition = stream * PARTITIONS_OF_STREAM; partition <= last; partition += 1) {
+        if (!known.has(partition)) missing.push(partition);
+      }
+    }
+    return missing.toSorted((a, b) => a - b);
   }
 }
 
@@ -132,12 +163,12 @@ function merged(before: ConsumingReplica | undefined, replica: ConsumingReplica)
   return { ...replica, consumes: replica.consumes || before?.consumes === true };
 }
 
-/** Whether each of the partitions has a server that consumes. */
+/** Whether each of the partitions has a server that consumes, and all servers that reported do. */
 export function allConsume(expected: ReadonlyMap<number, readonly string[]>, { segments }: ConsumingInfo): boolean {
   const consumed = new Set<number>();
   for (const [segment, replicas] of segments) {
     const partition = partitionOf(segment);
-    if (partition !== undefined && replicas.some(({ consumes }) => consumes)) consumed.add(partition);
+    if (partition !== undefined && replicas.every(({ consumes }) => consumes)) consumed.add(partition);
   }
   return [...expected.keys()].every((partition) => consumed.has(partition));
 }

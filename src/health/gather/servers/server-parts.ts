@@ -26,6 +26,8 @@ export interface ServerPartsOptions {
   readonly reader: EngineReader;
   readonly calls: TableCalls;
   readonly consuming: ConsumingCalls;
+  /** The transaction that created a table; empty if it is not known. */
+  readonly originOf: (table: string) => Promise<string>;
   readonly schemas: Promise<Read<ReadonlyMap<string, Read<SchemaEntry>>>>;
   /** Why the servers get no calls; undefined if they do. */
   readonly hanging: (servers: readonly string[]) => Promise<FailedRead | undefined>;
@@ -51,7 +53,9 @@ export class ServerReadings {
         return this.#fromServers(part, assignment.value, () => consuming.rows(entry, consumingOffsets));
       case 'consumption':
         if (entry.type !== 'REALTIME') return NOT_READ;
-        return this.#fromServers(part, assignment.value, (value) => consuming.consumption(entry, value));
+        return this.#fromServers(part, assignment.value, async (value) =>
+          consuming.consumption(entry, value, await this.#options.originOf(entry.name)),
+        );
       case 'primaryKeys':
         return this.#fromServers(part, assignment.value, (value) => calls.primaryKeys(entry, value));
       case 'reload':

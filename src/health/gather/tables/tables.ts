@@ -32,7 +32,7 @@ const AT_ONCE = { idealState: 6, externalView: 6, enabled: 6, segmentMetadata: 6
 /** If no ideal state or external view arrives for this time, the states of the remaining tables (enabled or disabled) are requested. */
 const STALL_MS = 3_000;
 
-export interface TablesGathererOptions extends Omit<ServerPartsOptions, 'calls' | 'consuming'> {
+export interface TablesGathererOptions extends Omit<ServerPartsOptions, 'calls' | 'consuming' | 'originOf'> {
   readonly reader: EngineReader;
   readonly calls: ClusterCalls;
   readonly engine: Engine;
@@ -83,6 +83,8 @@ export class TablesGatherer {
     queries: FairQueue.ofJobs('queries', AT_ONCE.queries),
   };
   #states: readonly TableState[] = [];
+  /** The creation transactions of the tables before they were read. */
+  #before: Promise<Read<ReadonlyMap<string, string>>> = Promise.resolve(NOT_READ);
 
   constructor(options: TablesGathererOptions) {
     const { reader, engine, calls, request, clock, ending } = options;
@@ -95,6 +97,10 @@ export class TablesGatherer {
       ...options,
       calls: this.#tableCalls,
       consuming: new ConsumingCalls(options),
+      originOf: async (table) => {
+        const origins = await this.#before;
+        return (origins.ok ? origins.value.get(table) : undefined) ?? '';
+      },
     });
     this.#stall = new Stall(clock, STALL_MS, ending);
   }
@@ -108,7 +114,7 @@ export class TablesGatherer {
       snapshot.put({ sources: value, unreadableTables: broken });
       this.#complete('tables');
     });
-    const origins = this.#origins();
+    this.#before = this.#origins();
     const tables = this.#states.map((state) => this.#start(state));
     const completed = async (need: Need, parts: readonly Promise<void>[]): Promise<void> => {
       await Promise.all(parts);
@@ -139,7 +145,7 @@ export class TablesGatherer {
         ),
       ),
     ]);
-    await this.#dropDeleted(await origins);
+    await this.#dropDeleted(await this.#before);
     kept?.readings.keep(this.#states, kept.run);
   }
 

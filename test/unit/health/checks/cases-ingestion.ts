@@ -28,13 +28,15 @@ const partition = (number: number, ...replicas: ReplicaConsumption[]): Partition
 interface Parts {
   readonly idle?: readonly number[];
   readonly paused?: boolean;
+  readonly pausedBecause?: string;
+  readonly missing?: readonly number[];
   readonly partitionsEnd?: boolean;
   readonly live?: boolean;
 }
 
 const consuming = (
   partitions: readonly PartitionConsumption[],
-  { idle = [], paused = false, partitionsEnd = false, live = true }: Parts = {},
+  { idle = [], paused = false, pausedBecause, missing = [], partitionsEnd = false, live = true }: Parts = {},
 ) =>
   snapshot(
     [
@@ -46,7 +48,7 @@ const consuming = (
             { consumingPartitions: new Map(partitions.map(({ partition: p }) => [p, [A]])), idlePartitions: idle },
           ),
         ),
-        consumption: readOk({ paused, partitions }),
+        consumption: readOk({ paused, pausedBecause, missingPartitions: missing, partitions }),
       }),
     ],
     { instances: readOk([server(A, { live })]) },
@@ -80,7 +82,24 @@ cases('INGESTION_STOPPED_CHECK', [
   },
   {
     name: 'a partition that one of two servers consumes',
-    snapshot: consuming([partition(0, replica({ consumes: false }), replica())]),
+    snapshot: consuming([partition(0, replica({ consumes: false }), replica({ server: 'Server_b_8098' }))]),
+    entities: ['t_REALTIME'],
+    severities: ['warning'],
+    finding:
+      '1 replica of consuming segments reports NOT_CONSUMING while another replica consumes (`0 on Server_a_8098`)',
+  },
+  {
+    name: 'a table that Pinot paused',
+    snapshot: consuming([], { idle: [0, 1], paused: true, pausedBecause: 'STORAGE_QUOTA_EXCEEDED: quota of 10G' }),
+    entities: ['t_REALTIME'],
+    finding: 'Pinot paused the consumption of the table, not an administrator: STORAGE_QUOTA_EXCEEDED: quota of 10G',
+    observed: 'paused',
+  },
+  {
+    name: 'a partition without any segment',
+    snapshot: consuming([partition(0, replica()), partition(2, replica())], { missing: [1] }),
+    entities: ['t_REALTIME'],
+    finding: '1 partition has no segment at all, although the stream has or had partitions with higher numbers (`1`)',
   },
   {
     name: 'a partition that no server consumes',

@@ -44,6 +44,13 @@ function withoutConsuming(engine: ReplayEngine, partition: number): void {
   engine.json(IDEAL_STATE, { ...body, REALTIME: Object.fromEntries(rest) });
 }
 
+/** Removes all segments of a partition of `ev` from the ideal state. */
+function withoutPartition(engine: ReplayEngine, partition: number): void {
+  const body = engine.body(IDEAL_STATE) as { REALTIME: Record<string, Record<string, string>> };
+  const rest = Object.entries(body.REALTIME).filter(([segment]) => !segment.startsWith(`ev__${partition}__`));
+  engine.json(IDEAL_STATE, { ...body, REALTIME: Object.fromEntries(rest) });
+}
+
 describe.each(['0.11.0', '1.5.1'] as const)('the ingestion of a recorded cluster of %s', (version) => {
   let engine: ReplayEngine;
   let gather: Gather;
@@ -65,6 +72,52 @@ describe.each(['0.11.0', '1.5.1'] as const)('the ingestion of a recorded cluster
     withoutConsuming(engine, 2);
     engine.json('/tables/ev/pauseStatus', { pauseFlag: true, consumingSegments: [] });
     expect(await outcomeOf(gather, 'INGESTION_STOPPED_CHECK')).toMatchObject({ status: 'PASS' });
+  });
+
+  it('is paused by Pinot, which is no intention', async () => {
+    withoutConsuming(engine, 2);
+    const [reasonCode, comment] = ['STORAGE_QUOTA_EXCEEDED', 'Storage quota of 10G exceeded for table ev_REALTIME'];
+    engine.json('/tables/ev/pauseStatus', { pauseFlag: true, consumingSegments: [], reasonCode, comment });
+    const { findings } = await outcomeOf(gather, 'INGESTION_STOPPED_CHECK');
+    expect(findings).toMatchObject([
+      { entity: 'ev_REALTIME', message: expect.stringContaining(`${reasonCode}: ${comment}`), observed: 'paused' },
+    ]);
+  });
+
+  it('is paused by an administrator, with a reason code', async () => {
+    withoutConsuming(engine, 2);
+    engine.json('/tables/ev/pauseStatus', { pauseFlag: true, consumingSegments: [], reasonCode: 'ADMINISTRATIVE' });
+    expect(await outcomeOf(gather, 'INGESTION_STOPPED_CHECK')).toMatchObject({ status: 'PASS' });
+  });
+
+  it('has stopped for a partition without any segment', async () => {
+    withoutPartition(engine, 1);
+    engine.json('/tables/ev/pauseStatus', { pauseFlag: false, consumingSegments: [] });
+    const { findings } = await outcomeOf(gather, 'INGESTION_STOPPED_CHECK');
+    expect(findings).toMatchObject([
+      { entity: 'ev_REALTIME', message: expect.stringContaining('1 partition has no segment at all') },
+    ]);
+  });
+
+  it('has stopped also after retention deleted the last segment of the last partition', async () => {
+    engine.json('/tables/ev/pauseStatus', { pauseFlag: false, consumingSegments: [] });
+    expect(await outcomeOf(gather, 'INGESTION_STOPPED_CHECK')).toMatchObject({ status: 'PASS' });
+    withoutPartition(engine, 3);
+    const { findings } = await outcomeOf(gather, 'INGESTION_STOPPED_CHECK');
+    expect(findings).toMatchObject([{ message: expect.stringContaining('numbers (`3`)') }]);
+    // A table of the same name that was created again has the partitions of today.
+    engine.tables(['dd_REALTIME', 'ev_REALTIME', 'orders_OFFLINE', 'up_REALTIME'], 99);
+    expect(await outcomeOf(gather, 'INGESTION_STOPPED_CHECK')).toMatchObject({ status: 'PASS' });
+  });
+
+  it('has a replica that does not consume while the other one does', async () => {
+    const body = engine.body(PATH) as { _segmentToConsumingInfoMap: Infos };
+    const [segment = '', infos = []] = Object.entries(body._segmentToConsumingInfoMap)[0] ?? [];
+    const spare = { ...infos[0], serverName: 'Server_spare_8098', consumerState: 'NOT_CONSUMING' };
+    const map = { ...body._segmentToConsumingInfoMap, [segment]: [...infos.slice(0, 1), spare] };
+    engine.json(PATH, { ...body, _segmentToConsumingInfoMap: map });
+    const { findings } = await outcomeOf(gather, 'INGESTION_STOPPED_CHECK');
+    expect(findings).toMatchObject([{ severity: 'warning', message: expect.stringContaining('on Server_spare_8098') }]);
   });
 
   it('has stopped if all servers of a partition report so twice', async () => {
