@@ -133,6 +133,8 @@ export interface InstanceAssignment {
   readonly name: string;
   readonly poolBased: boolean;
   readonly replicaGroupBased: boolean;
+  /** Number of replica groups, which is the number of replicas; undefined if not based on them, or not set. */
+  readonly replicaGroups: number | undefined;
 }
 
 export interface ColumnIndex {

@@ -61,7 +61,7 @@ export function tableConfig(more: Partial<TableConfig> = {}): TableConfig {
     dedup: false,
     snapshot: 'default',
     preload: 'default',
-    instanceAssignments: [{ name: 'OFFLINE', poolBased: true, replicaGroupBased: true }],
+    instanceAssignments: [{ name: 'OFFLINE', poolBased: true, replicaGroupBased: true, replicaGroups: undefined }],
     indexes: [],
     rawColumns: [],
     ...more,
@@ -142,7 +142,10 @@ export function table(name: string, { config, ...more }: TableParts = {}): Table
     reload: readOk({ needed: { count: 0, names: [] }, unit: 'server', silent: [] }),
     primaryKeys: NOT_READ,
     consumingRows: readOk(new Map()),
-    consumption: type === 'REALTIME' ? readOk({ paused: false, pausedBecause: undefined, missingPartitions: [], partitions: [] }) : NOT_READ,
+    consumption:
+      type === 'REALTIME'
+        ? readOk({ paused: false, pausedBecause: undefined, missingPartitions: [], partitions: [] })
+        : NOT_READ,
     rebalance: readOk({ needed: false, detail: 'Table is already balanced' }),
     ...more,
   };

@@ -36,12 +36,12 @@ export const dataFreshness = defineCheck({
       const segments = findings.value(table.segments, 'table', table.name, 'the metadata of its segments');
       if (segments?.arrivals === undefined) continue;
       const silentMs = now - segments.arrivals.last;
-      if (!hasRhythm(segments.arrivals, silentMs)) continue;
-      findings.examined();
       const limitMs = Math.max(
         thresholds.maxGaps * segments.arrivals.longestGapMs,
         thresholds.minSilentHours * HOUR_MS,
       );
+      if (!hasRhythm(segments.arrivals, Math.min(silentMs, limitMs))) continue;
+      findings.examined();
       if (silentMs <= limitMs) continue;
       const usual = timeText(segments.arrivals.longestGapMs);
       const message = `no segment has arrived for ${timeText(silentMs)}; in the 30 days before, the longest time without one was ${usual}`;
@@ -56,11 +56,11 @@ export const dataFreshness = defineCheck({
 });
 
 /**
- * Whether segments have arrived over a longer time than they are missing now. A table that was filled once has no rhythm, however
- * many segments it has.
+ * Whether segments have arrived over at least this time. A table that was filled once has no rhythm, however many segments it has. The time
+ * is at most the limit, so that a fault does not end by lasting.
  */
-function hasRhythm({ first, last, longestGapMs }: Arrivals, silentMs: number): boolean {
-  return longestGapMs > 0 && last - first >= silentMs && last - first >= 2 * longestGapMs;
+function hasRhythm({ first, last, longestGapMs }: Arrivals, minMs: number): boolean {
+  return longestGapMs > 0 && last - first >= minMs && last - first >= 2 * longestGapMs;
 }
 
 function timeText(ms: number): string {

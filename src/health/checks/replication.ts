@@ -45,11 +45,28 @@ function examineTable(table: TableSnapshot, minimum: number, findings: Findings)
   if (Number.isNaN(factor) || configured === '') {
     const message = `the replication ${configured === undefined ? 'is not set' : `is \`${configured}\``}`;
     findings.add(tableFinding(table, message, configured ?? 'not set', `at least ${rounded(minimum)}`));
-  } else if (factor < minimum) {
-    findings.add(
-      tableFinding(table, `the replication is ${rounded(factor)}`, rounded(factor), `at least ${rounded(minimum)}`),
-    );
+    return;
   }
+  const [groups, kind] = fewestReplicaGroups(table);
+  const effective = Math.min(factor, groups);
+  if (effective >= minimum) return;
+  const reason =
+    effective === factor
+      ? ''
+      : `: the instance assignment \`${kind}\` has as many replica groups, which overrides the configured ${rounded(factor)}`;
+  const message = `the replication is ${rounded(effective)}${reason}`;
+  findings.add(tableFinding(table, message, rounded(effective), `at least ${rounded(minimum)}`));
+}
+
+/** The instance assignment of the table with the fewest replica groups: a segment has one replica in each of its groups. */
+function fewestReplicaGroups({ config, type }: TableSnapshot): readonly [groups: number, kind: string] {
+  let fewest: readonly [number, string] = [Number.POSITIVE_INFINITY, ''];
+  for (const { name, replicaGroups } of config.instanceAssignments) {
+    // Other names are those of storage tiers, or of the other part of a hybrid table.
+    const applies = type === 'OFFLINE' ? name === 'OFFLINE' : name === 'CONSUMING' || name === 'COMPLETED';
+    if (applies && replicaGroups !== undefined && replicaGroups < fewest[0]) fewest = [replicaGroups, name];
+  }
+  return fewest;
 }
 
 function clusterThresholds({ clusterConfig }: ClusterSnapshot): Thresholds {

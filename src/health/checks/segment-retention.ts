@@ -2,6 +2,13 @@ import { defineCheck } from '../check.ts';
 import type { TableConfig } from '../snapshot.ts';
 import { Findings, have, tableFinding, tablesOf } from './shared/findings.ts';
 
+/** Pinot skips the retention of a table with a value or a unit that it cannot parse. */
+const TIME_UNITS: ReadonlySet<string> = new Set([
+  ...['DAYS', 'HOURS', 'MINUTES', 'SECONDS'],
+  ...['MILLISECONDS', 'MICROSECONDS', 'NANOSECONDS'],
+]);
+const WHOLE_NUMBER = /^\+?[0-9]{1,18}$/u;
+
 export const segmentRetention = defineCheck({
   name: 'SEGMENT_RETENTION_CHECK',
   specified: 5,
@@ -38,5 +45,9 @@ function retentionFault({ retentionTimeUnit: unit, retentionTimeValue: value }: 
   if (unit === undefined && value === undefined) return '`retentionTimeUnit` and `retentionTimeValue` are not set';
   if (unit === undefined) return '`retentionTimeUnit` is not set';
   if (value === undefined) return '`retentionTimeValue` is not set';
-  return Number(value) > 0 ? undefined : `\`retentionTimeValue\` is \`${value}\`, expected a positive number`;
+  if (!TIME_UNITS.has(unit.toUpperCase())) return `\`retentionTimeUnit\` is \`${unit}\`, which is no unit of time`;
+  if (!(Number(value) > 0)) return `\`retentionTimeValue\` is \`${value}\`, expected a positive number`;
+  return WHOLE_NUMBER.test(value)
+    ? undefined
+    : `Pinot ignores the \`retentionTimeValue\` \`${value}\`, expected digits only`;
 }

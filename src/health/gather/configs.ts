@@ -179,10 +179,13 @@ function switchOf(named: unknown, flag: unknown): Switch {
 function instanceAssignments(map: JsonValue): InstanceAssignment[] {
   return Object.entries(map).map(([name, value]) => {
     const config = objectOf(value);
+    const { replicaGroupBased, numReplicaGroups } = objectOf(config.replicaGroupPartitionConfig);
+    const groups = Number(numReplicaGroups);
     return {
       name,
       poolBased: objectOf(config.tagPoolConfig).poolBased === true,
-      replicaGroupBased: objectOf(config.replicaGroupPartitionConfig).replicaGroupBased === true,
+      replicaGroupBased: replicaGroupBased === true,
+      replicaGroups: replicaGroupBased === true && groups > 0 ? groups : undefined,
     };
   });
 }

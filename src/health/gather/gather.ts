@@ -5,6 +5,7 @@ import { ClusterCalls } from './cluster/cluster.ts';
 import { bothReads, disagree, namesIn, readSources, whereTablesAre, whyUnknown } from './cluster/sources.ts';
 import type { SchemaEntry, TableEntries } from './configs.ts';
 import { ClusterStamps, KEPT_PARTS } from './cluster/cluster-stamps.ts';
+import { ArrivalMemory } from './tables/arrivals.ts';
 import { ConsumptionMemory } from './servers/consumption.ts';
 import { readDisks } from './cluster/disks.ts';
 import { GrowingSnapshot } from './growing-snapshot.ts';
@@ -58,13 +59,16 @@ const MAX_STAMPS_WAIT_MS = 5_000;
 
 /** A `Gather` that reads the cluster through the engine's REST interface. */
 export function createGather(options: GatherOptions): Gather {
-  const memory = new ConsumptionMemory(options.clock);
-  return (request) => new Gatherer(options, request, memory).gather();
+  const memories = { memory: new ConsumptionMemory(options.clock), arrivals: new ArrivalMemory() };
+  return (request) => new Gatherer(options, request, memories).gather();
 }
+
+/** What is remembered between runs. */
+type Memories = Pick<TablesGathererOptions, 'memory' | 'arrivals'>;
 
 class Gatherer {
   readonly #options: GatherOptions;
-  readonly #memory: ConsumptionMemory;
+  readonly #memories: Memories;
   readonly #request: GatherRequest;
   readonly #reader: EngineReader;
   readonly #calls: ClusterCalls;
@@ -73,10 +77,10 @@ class Gatherer {
   #done = 0;
   #total = 1;
 
-  constructor(options: GatherOptions, request: GatherRequest, memory: ConsumptionMemory) {
+  constructor(options: GatherOptions, request: GatherRequest, memories: Memories) {
     const { clock } = options;
     this.#options = options;
-    this.#memory = memory;
+    this.#memories = memories;
     this.#request = request;
     this.#reader = new EngineReader({
       metrics: options.metrics ?? NO_METRICS,
@@ -180,7 +184,7 @@ class Gatherer {
       hanging: (servers) => this.#health.hanging(servers),
       version,
       settleMs: this.#settleMs,
-      memory: this.#memory,
+      ...this.#memories,
       snapshot,
       ending: this.#ending.signal,
       kept: await stamps,

@@ -17,6 +17,7 @@ import type { ClusterCalls } from '../cluster/cluster.ts';
 import type { KeptPart } from '../cluster/cluster-stamps.ts';
 import type { TableEntries } from '../configs.ts';
 import { ConsumingCalls } from '../servers/consuming-calls.ts';
+import type { ArrivalMemory } from './arrivals.ts';
 import type { ConsumptionMemory } from '../servers/consumption.ts';
 import { TableCalls } from '../servers/fan-outs.ts';
 import type { GrowingSnapshot } from '../growing-snapshot.ts';
@@ -44,6 +45,7 @@ export interface TablesGathererOptions extends Omit<ServerPartsOptions, 'calls' 
   /** The names of tables in each source; complete only after a second read if they differ. */
   readonly sources: Promise<TableSources>;
   readonly memory: ConsumptionMemory;
+  readonly arrivals: ArrivalMemory;
   /** Receives the parts that were read. */
   readonly snapshot: GrowingSnapshot;
   /** Aborts when the run ends. */
@@ -97,10 +99,7 @@ export class TablesGatherer {
       ...options,
       calls: this.#tableCalls,
       consuming: new ConsumingCalls(options),
-      originOf: async (table) => {
-        const origins = await this.#before;
-        return (origins.ok ? origins.value.get(table) : undefined) ?? '';
-      },
+      originOf: (table) => this.#originOf(table),
     });
     this.#stall = new Stall(clock, STALL_MS, ending);
   }
@@ -190,6 +189,7 @@ export class TablesGatherer {
       if (state.enabled) {
         await read(this.#queues.segmentMetadata, 'segments', () => documents.segmentMetadata(state));
         await this.#reportMissing(state, 'segmentMetadata');
+        await this.#recallArrivals(state);
         await this.#confirmOrphans(state);
       }
     });
@@ -318,6 +318,19 @@ export class TablesGatherer {
   async #origins(): Promise<Read<ReadonlyMap<string, string>>> {
     const { size } = this.#options.snapshot.current.unreadableTables;
     return this.#states.length + size === 0 ? NOT_READ : this.#reader.read(() => this.#options.calls.tableOrigins());
+  }
+
+  async #originOf(table: string): Promise<string> {
+    const origins = await this.#before;
+    return (origins.ok ? origins.value.get(table) : undefined) ?? '';
+  }
+
+  async #recallArrivals(state: TableState): Promise<void> {
+    const { name } = state.entry;
+    const key = `${name} ${await this.#originOf(name)}`;
+    if (!state.segments.ok) return;
+    const arrivals = this.#options.arrivals.recall(key, state.segments.value.arrivals);
+    state.segments = readOk({ ...state.segments.value, arrivals });
   }
 
   /** Removes tables that were deleted during the run, also if a table of the same name was created since. */

@@ -17,6 +17,19 @@ cases(
       entities: ['t_OFFLINE'],
       observed: '-1 DAYS',
     },
+    {
+      name: 'a number that Pinot does not parse',
+      snapshot: withConfig({ retentionTimeValue: '1e3' }),
+      entities: ['t_OFFLINE'],
+      finding: 'Pinot ignores the `retentionTimeValue` `1e3`',
+    },
+    {
+      name: 'a unit that Pinot does not know',
+      snapshot: withConfig({ retentionTimeUnit: 'FORTNIGHTS' }),
+      entities: ['t_OFFLINE'],
+      finding: '`FORTNIGHTS`, which is no unit of time',
+    },
+    { name: 'a unit in lower case', snapshot: withConfig({ retentionTimeUnit: 'days' }) },
     { name: 'no number', snapshot: withConfig({ retentionTimeValue: 'many' }), entities: ['t_OFFLINE'] },
     {
       name: 'no unit',
@@ -55,6 +68,23 @@ cases(
   [
     { name: 'four', snapshot: withConfig({ replication: '4' }) },
     { name: 'three', snapshot: withConfig({ replication: '3' }) },
+    {
+      name: 'two replica groups, which override the configured three',
+      snapshot: withConfig({
+        replication: '3',
+        instanceAssignments: [{ name: 'OFFLINE', poolBased: false, replicaGroupBased: true, replicaGroups: 2 }],
+      }),
+      entities: ['t_OFFLINE'],
+      finding: 'the replication is 2: the instance assignment `OFFLINE` has as many replica groups',
+      observed: '2',
+    },
+    {
+      name: 'two replica groups of a storage tier',
+      snapshot: withConfig({
+        replication: '3',
+        instanceAssignments: [{ name: 'cold', poolBased: false, replicaGroupBased: true, replicaGroups: 2 }],
+      }),
+    },
     { name: 'two', snapshot: withConfig({ replication: '2' }), entities: ['t_OFFLINE'], finding: 'is 2' },
     {
       name: 'none given',

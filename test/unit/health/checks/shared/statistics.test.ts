@@ -85,6 +85,13 @@ describe('skewness', () => {
     expect(skewness(values)).toBeCloseTo(skew, 9);
   });
 
+  it('of one of four values that differs is exactly at the limit of 2, whatever the values', () => {
+    for (let value = 1; value <= 2_000; value += 1) {
+      expect(skewness([0, 0, 0, value / 7])).toBe(2);
+      expect(skewness([value, value, value, value / 3])).toBe(-2);
+    }
+  });
+
   it.each([[[]], [[1]], [[1, 2]], [[4, 4, 4]], [[0, 0, 0, 0]], [[0.1, 0.1, 0.1]]])(
     'is not defined for %j',
     (values) => {

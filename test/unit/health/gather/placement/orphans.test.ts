@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { arrivalsOf } from '../../../../../src/health/gather/tables/arrivals.ts';
+import { ArrivalMemory, arrivalsOf } from '../../../../../src/health/gather/tables/arrivals.ts';
 import { createGather } from '../../../../../src/health/gather/gather.ts';
 import { runChecks } from '../../../../../src/health/run/run.ts';
 import { resolveSettings } from '../../../../../src/health/settings.ts';
@@ -63,6 +63,17 @@ describe('the arrivals of segments', () => {
   it('are the gaps of the 30 days before the last one', () => {
     expect(arrivalsOf(at(100, 97, 98))).toEqual({ last: 100 * DAY, first: 97 * DAY, longestGapMs: 2 * DAY });
     expect(arrivalsOf(at(1, 60, 99, 100))).toEqual({ last: 100 * DAY, first: 99 * DAY, longestGapMs: DAY });
+  });
+
+  it('are remembered while none arrives and retention deletes the old ones', () => {
+    const memory = new ArrivalMemory();
+    const daily = arrivalsOf(at(1, 2, 3, 4, 5, 6));
+    expect(memory.recall('t 1', daily)).toEqual(daily);
+    expect(memory.recall('t 1', arrivalsOf(at(6)))).toEqual(daily);
+    expect(memory.recall('t 1', undefined)).toEqual(daily);
+    const next = arrivalsOf(at(6, 9));
+    expect(memory.recall('t 1', next)).toEqual(next);
+    expect(memory.recall('t 2', undefined)).toBeUndefined();
   });
 
   it('are unknown without a time', () => {
