@@ -10,10 +10,10 @@ import { systemClock, type Clock, type MonotonicClock } from '../platform/clock.
 import type { Authenticator } from '../access/authenticators/authenticator.ts';
 import type { Authorizer } from '../access/authorizer.ts';
 import { type AccessLog, accessLog, sentStatus } from './server/logs/access-log.ts';
-import { Admission, type MinRates } from './server/admission/admission.ts';
+import { Admission, type Listener, type MinRates } from './server/admission/admission.ts';
 import type { ConnectionLimits } from './server/admission/connections.ts';
 import { connectionsWithin } from './server/admission/descriptors.ts';
-import type { Listener } from './server/admission/pipelining.ts';
+
 import { memoryQueue } from './server/admission/memory.ts';
 import { Rejects } from './server/admission/rejects.ts';
 import { frameworkError, registerErrors } from './server/app-errors.ts';

@@ -1,7 +1,7 @@
 import { type IncomingMessage, type ServerResponse } from 'node:http';
 import { withErrorListener } from '../platform/stream-errors.ts';
-import type { Admission, Serve } from './server/admission/admission.ts';
-import type { Listener } from './server/admission/pipelining.ts';
+import type { Admission, Listener, Serve } from './server/admission/admission.ts';
+
 import { notFound } from './server/app-errors.ts';
 import { HttpError } from './server/errors.ts';
 import { classify, keepClass, type RequestClass } from './server/request/classify.ts';

@@ -19,25 +19,18 @@ export interface QueueLimits {
 /** Why a place was refused: too many wait, too many of the key wait, or it waited too long. */
 export type Refusal = 'full' | 'full-of-key' | 'timeout';
 
-export interface PlaceOptions {
+export interface PlaceSize {
   /** Units that it uses; default 1. More than the limits allow are taken as the most that they allow. */
   readonly units?: number | undefined;
   /** The most units of the key, instead of `perKey`. */
   readonly most?: number | undefined;
-  /** True for work that has begun before: it goes ahead of all places that have not. */
-  readonly first?: boolean | undefined;
-  /** Called once when the place is given: at once within `enter` where there is room. It must not throw. */
-  readonly start: (place: Place) => void;
-  /** Called once if the place is refused. It must not throw. */
-  readonly refuse: (reason: Refusal) => void;
 }
 
-/** A place in the queue: it waits, is in use, or has ended. */
-export interface Place {
-  /** Sets the units of a place in use when the actual number is known. It may exceed the limits: the next ones wait longer then. */
-  resize(units: number): void;
-  /** Ends the place, in use or waiting. Further calls do nothing. */
-  release(): void;
+export interface PlaceOptions extends PlaceSize {
+  /** Called once when the place is given: at once within `enter` where there is room. It must not throw. */
+  readonly start: (place: Place, waitedMs: number) => void;
+  /** Called once if the place is refused. It must not throw. Required where the queue has limits of what waits. */
+  readonly refuse?: ((reason: Refusal) => void) | undefined;
 }
 
 /** What a metric reads from a queue. */
@@ -63,8 +56,8 @@ interface Key {
   used: number;
   /** Places that have not ended. */
   places: number;
-  /** Without those that go ahead. Undefined until one waits, because most keys have a place at once. */
-  waiting: Set<QueuePlace> | undefined;
+  /** Undefined until one waits, because most keys have a place at once. */
+  waiting: Set<Place> | undefined;
 }
 
 /** Keys without places are forgotten above this number. Most have a place again soon. */
@@ -86,6 +79,41 @@ export class QueueRefusal extends Error {
 }
 
 /**
+ * A place in a queue: it waits, is in use, or has ended. Only `resize` and `release` are for its owner. The fields are not private, because most requests
+ * have several places, and private fields cost more time to create.
+ */
+export class Place {
+  readonly queue: FairQueue;
+  readonly key: Key;
+  readonly most: number;
+  units: number;
+  state: 'waiting' | 'used' | 'ended' = 'waiting';
+  refusal: Refusal | undefined = undefined;
+  start: PlaceOptions['start'] | undefined = undefined;
+  refuse: PlaceOptions['refuse'] = undefined;
+  /** Monotonic time when it began to wait. */
+  since = 0;
+  cancelTimeout: (() => void) | undefined = undefined;
+
+  constructor(queue: FairQueue, key: Key, units: number, most: number) {
+    this.queue = queue;
+    this.key = key;
+    this.units = units;
+    this.most = most;
+  }
+
+  /** Sets the units of a place in use when the actual number is known. It may exceed the limits: the next ones wait longer then. */
+  resize(units: number): void {
+    this.queue.resize(this, units);
+  }
+
+  /** Ends the place, in use or waiting. Further calls do nothing. */
+  release(): void {
+    this.queue.release(this);
+  }
+}
+
+/**
  * Decides who may use something that is limited: now, later, or not at all. Keys (callers, addresses) take turns, the places of one key are served in
  * the order of their arrival, and a key that uses its share holds up nobody else. A place that waits for many units of the total is not overtaken.
  * The cost of a place does not depend on how many others wait, up to some ten thousand.
@@ -98,8 +126,6 @@ export class FairQueue implements QueueState {
   readonly #keys = new Map<string, Key>();
   /** Keys whose first waiting place fits their share, in the order of their turns. */
   readonly #ready = new Set<Key>();
-  /** Waiting places that go ahead of all keys. */
-  readonly #first = new Set<QueuePlace>();
   #used = 0;
   #waiting = 0;
   #isServing = false;
@@ -138,56 +164,39 @@ export class FairQueue implements QueueState {
     return this.#waiting;
   }
 
-  /** Units in use by one key. */
-  usedBy(key: string): number {
-    return this.#keys.get(key)?.used ?? 0;
-  }
-
   /** Asks for a place. It is given or refused by the functions of `options`. A place that is given must be released; a refused one has ended. */
   enter(key: string, options: PlaceOptions): Place {
-    return this.#enter(key, options);
-  }
-
-  #enter(key: string, options: PlaceOptions): QueuePlace {
-    const { total, perKey = total } = this.#limits;
-    const { most = perKey, units = 1 } = options;
-    const place = new QueuePlace(this, this.#keyOf(key), options, most, Math.min(units, most, total));
-    place.key.places++;
-    if (!this.#isOvertaking(place) && this.#fits(place)) {
-      this.#count(place.key, place.units);
-      this.#start(place, 0);
-      return place;
+    const place = this.#enter(key, options);
+    if (place.state === 'used') options.start(place, 0);
+    else if (place.refusal !== undefined) options.refuse?.(place.refusal);
+    else {
+      place.start = options.start;
+      place.refuse = options.refuse;
     }
-    const refusal = this.#refusal(place);
-    if (refusal === undefined) this.#wait(place);
-    else this.#refuse(place, refusal);
     return place;
   }
 
-  /**
-   * As `enter`, as a promise.
-   * @param options.signal ends the wait; a place that is given must be released by the caller
-   * @throws {QueueRefusal}; the reason of the signal where it aborts first
-   */
-  acquire(
-    key: string,
-    { signal, units, most, first }: Omit<PlaceOptions, 'start' | 'refuse'> & { readonly signal?: AbortSignal } = {},
-  ): Promise<Place> {
-    if (signal?.aborted) return Promise.reject(signal.reason as Error);
-    const { promise, resolve, reject } = Promise.withResolvers<Place>();
-    const refuse = (reason: Refusal): void => reject(new QueueRefusal(reason, this.#limits));
-    const place = this.#enter(key, { units, most, first, start: resolve, refuse });
-    return signal === undefined || place.state !== 'waiting' ? promise : untilGiven(promise, place, signal);
+  /** As `enter`, for a queue in which nothing waits. @returns the place, or why there is none */
+  tryEnter(key: string, size: PlaceSize = {}): Place | Refusal {
+    const place = this.#enter(key, size);
+    return place.refusal ?? place;
   }
 
-  /** As `enter`, for what does not wait. @returns the place, or why there is none */
-  tryEnter(key: string, options: Pick<PlaceOptions, 'units' | 'most'> = {}): Place | Refusal {
-    let refusal: Refusal = 'full';
-    const refuse = (reason: Refusal): void => void (refusal = reason);
-    const place = this.#enter(key, { ...options, start: () => undefined, refuse });
+  /**
+   * As `enter`. The usual case, a place that is free, needs no promise.
+   * @param size.signal ends the wait; a place that is given must be released by the caller
+   * The promise rejects with {QueueRefusal}, or with the reason of the signal where it aborts first
+   */
+  acquire(key: string, size: PlaceSize & { readonly signal?: AbortSignal } = {}): Place | Promise<Place> {
+    const { signal } = size;
+    if (signal?.aborted) return Promise.reject(signal.reason as Error);
+    const place = this.#enter(key, size);
     if (place.state === 'used') return place;
-    place.release();
-    return refusal;
+    if (place.refusal !== undefined) return Promise.reject(new QueueRefusal(place.refusal, this.#limits));
+    const { promise, resolve, reject } = Promise.withResolvers<Place>();
+    place.start = resolve;
+    place.refuse = (reason) => reject(new QueueRefusal(reason, this.#limits));
+    return signal === undefined ? promise : untilGiven(promise, place, signal);
   }
 
   /** Runs a job in a place of the key. @throws {QueueRefusal}; what the job throws */
@@ -200,8 +209,8 @@ export class FairQueue implements QueueState {
     }
   }
 
-  /** For `QueuePlace`. */
-  resize(place: QueuePlace, units: number): void {
+  /** For `Place`. */
+  resize(place: Place, units: number): void {
     if (place.state !== 'used') return;
     this.#count(place.key, units - place.units);
     place.units = units;
@@ -209,8 +218,8 @@ export class FairQueue implements QueueState {
     this.#serve();
   }
 
-  /** For `QueuePlace`. */
-  release(place: QueuePlace): void {
+  /** For `Place`. */
+  release(place: Place): void {
     const { state, key, units } = place;
     if (state === 'ended') return;
     if (state === 'waiting') this.#leave(place);
@@ -220,24 +229,32 @@ export class FairQueue implements QueueState {
     this.#serve();
   }
 
+  /** @returns the place in use, refused, or waiting */
+  #enter(name: string, { units = 1, most = this.#limits.perKey ?? this.#limits.total }: PlaceSize): Place {
+    const { total } = this.#limits;
+    const key = this.#keyOf(name);
+    const place = new Place(this, key, Math.min(units, most, total), most);
+    key.places++;
+    // A key at its share stops only its own places: these wait, and the key is not ready.
+    const isOvertaking = this.#ready.size > 0 || waitingOf(key) > 0;
+    if (!isOvertaking && this.#used + place.units <= total && fitsShare(place)) {
+      this.#count(key, place.units);
+      this.#start(place, 0);
+      return place;
+    }
+    const refusal = this.#refusal(place);
+    if (refusal === undefined) this.#wait(place);
+    else this.#refuse(place, refusal);
+    return place;
+  }
+
   #keyOf(name: string): Key {
-    const known = this.#keys.get(name);
-    if (known !== undefined) return known;
-    const key: Key = { name, used: 0, places: 0, waiting: undefined };
-    this.#keys.set(name, key);
+    let key = this.#keys.get(name);
+    if (key === undefined) this.#keys.set(name, (key = { name, used: 0, places: 0, waiting: undefined }));
     return key;
   }
 
-  /** A key at its share stops only its own places: these are in `waiting`, and the key is not ready. */
-  #isOvertaking({ first, key }: QueuePlace): boolean {
-    return this.#first.size > 0 || (!first && (this.#ready.size > 0 || waitingOf(key) > 0));
-  }
-
-  #fits(place: QueuePlace): boolean {
-    return this.#used + place.units <= this.#limits.total && fitsShare(place);
-  }
-
-  #refusal(place: QueuePlace): Refusal | undefined {
+  #refusal(place: Place): Refusal | undefined {
     const { maxWaiting, maxWaitingOfKey = maxWaiting } = this.#limits;
     if (waitingOf(place.key) >= maxWaitingOfKey) return fitsShare(place) ? 'full' : 'full-of-key';
     return this.#waiting >= maxWaiting ? 'full' : undefined;
@@ -246,37 +263,42 @@ export class FairQueue implements QueueState {
   #count(key: Key, units: number): void {
     key.used += units;
     this.#used += units;
-    if (isFirstFitting(key)) this.#ready.add(key);
+    this.#update(key);
   }
 
-  #end(place: QueuePlace): void {
+  /** After each change of a key. One that becomes ready is the last one. */
+  #update(key: Key): void {
+    const first = firstOf(key);
+    if (first !== undefined && fitsShare(first)) this.#ready.add(key);
+    else this.#ready.delete(key);
+  }
+
+  #end(place: Place): void {
     const { key } = place;
     place.state = 'ended';
     key.places--;
     if (key.places === 0 && this.#keys.size > MAX_KEYS) this.#keys.delete(key.name);
   }
 
-  #start(place: QueuePlace, waitedMs: number): void {
+  #start(place: Place, waitedMs: number): void {
     place.state = 'used';
     this.#observer?.onStart(this.#limits.name, waitedMs);
-    place.options.start(place);
+    place.start?.(place, waitedMs);
   }
 
-  #refuse(place: QueuePlace, reason: Refusal): void {
+  #refuse(place: Place, reason: Refusal): void {
     this.#end(place);
+    place.refusal = reason;
     this.#observer?.onRefusal(this.#limits.name, reason);
-    place.options.refuse(reason);
+    place.refuse?.(reason);
   }
 
-  #wait(place: QueuePlace): void {
+  #wait(place: Place): void {
     const { key } = place;
     this.#waiting++;
     place.since = this.#clock.monotonic();
-    if (place.first) this.#first.add(place);
-    else {
-      (key.waiting ??= new Set()).add(place);
-      if (isFirstFitting(key)) this.#ready.add(key);
-    }
+    (key.waiting ??= new Set()).add(place);
+    this.#update(key);
     const { maxWaitMs } = this.#limits;
     if (maxWaitMs === undefined) return;
     place.cancelTimeout = this.#clock.schedule(() => {
@@ -287,14 +309,12 @@ export class FairQueue implements QueueState {
   }
 
   /** Takes a place out of the waiting ones. Its key goes to the end of the turns. */
-  #leave(place: QueuePlace): void {
-    const { key } = place;
+  #leave(place: Place): void {
     place.cancelTimeout?.();
     this.#waiting--;
-    if (this.#first.delete(place)) return;
-    key.waiting?.delete(place);
-    this.#ready.delete(key);
-    if (isFirstFitting(key)) this.#ready.add(key);
+    place.key.waiting?.delete(place);
+    this.#ready.delete(place.key);
+    this.#update(place.key);
   }
 
   /** Gives places while there is room for the next one. */
@@ -303,7 +323,6 @@ export class FairQueue implements QueueState {
     if (this.#isServing || this.#waiting === 0) return;
     this.#isServing = true;
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
-      if (this.#used + next.units > this.#limits.total) break;
       // Counted first: whether its key is ready for another turn depends on it.
       this.#count(next.key, next.units);
       this.#leave(next);
@@ -312,35 +331,25 @@ export class FairQueue implements QueueState {
     this.#isServing = false;
   }
 
-  #next(): QueuePlace | undefined {
-    for (const place of this.#first) return place;
-    for (const key of this.#ready) {
-      const place = firstOf(key);
-      if (place !== undefined && fitsShare(place)) return place;
-      // A place of the key has grown since.
-      this.#ready.delete(key);
-    }
-    return undefined;
+  /** The place whose turn it is; undefined if it does not fit. */
+  #next(): Place | undefined {
+    const [key] = this.#ready;
+    const place = key && firstOf(key);
+    return place !== undefined && this.#used + place.units <= this.#limits.total ? place : undefined;
   }
 }
 
-/** Work that has begun ends sooner when it goes on, so the share of its key does not stop it. */
-function fitsShare({ first, key, units, most }: QueuePlace): boolean {
-  return first || key.used + units <= most;
+function fitsShare({ key, units, most }: Place): boolean {
+  return key.used + units <= most;
 }
 
-function firstOf({ waiting }: Key): QueuePlace | undefined {
+function firstOf({ waiting }: Key): Place | undefined {
   if (waiting !== undefined) for (const place of waiting) return place;
   return undefined;
 }
 
 function waitingOf({ waiting }: Key): number {
   return waiting === undefined ? 0 : waiting.size;
-}
-
-function isFirstFitting(key: Key): boolean {
-  const first = firstOf(key);
-  return first !== undefined && fitsShare(first);
 }
 
 /** @throws the reason of the signal where it aborts first; the place is released then */
@@ -353,36 +362,5 @@ async function untilGiven(promise: Promise<Place>, place: Place, signal: AbortSi
   } catch (error) {
     place.release();
     throw error;
-  }
-}
-
-/** Its fields are for `FairQueue`. They are not private: most requests have several places, and private fields cost more time to create. */
-class QueuePlace implements Place {
-  readonly key: Key;
-  readonly options: PlaceOptions;
-  readonly first: boolean;
-  readonly most: number;
-  units: number;
-  state: 'waiting' | 'used' | 'ended' = 'waiting';
-  /** Monotonic time when it began to wait. */
-  since = 0;
-  cancelTimeout: (() => void) | undefined = undefined;
-  readonly queue: FairQueue;
-
-  constructor(queue: FairQueue, key: Key, options: PlaceOptions, most: number, units: number) {
-    this.queue = queue;
-    this.key = key;
-    this.options = options;
-    this.first = options.first === true;
-    this.most = most;
-    this.units = units;
-  }
-
-  resize(units: number): void {
-    this.queue.resize(this, units);
-  }
-
-  release(): void {
-    this.queue.release(this);
   }
 }

@@ -100,15 +100,14 @@ export class LongWork {
   }
 
   #wait(work: Work): Promise<void> | undefined {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const { promise, resolve } = Promise.withResolvers<void>();
     work.isWaiting = true;
     const start = (place: Place): void => {
       work.isWaiting = false;
       this.#begin(work, place);
       resolve();
     };
-    // INVARIANT: the queue has no limit of places that wait.
-    this.#slices.enter(work.key, { start, refuse: (reason) => reject(new Error(`no slice of work: ${reason}`)) });
+    this.#slices.enter(work.key, { start });
     return work.isWaiting ? promise : undefined;
   }
 

@@ -212,10 +212,11 @@ class Tail {
     return this.chunks.splice(0, count);
   }
 
-  /** The bytes of the tail. Only the last chunk, without a copy, where it contains the field. */
+  /** The bytes of the tail. Only those from the field on, without a copy, where it is in the last chunk. It is near its end: the search begins there. */
   end(): Buffer {
     const last = this.chunks.at(-1);
-    return last?.includes(FIELD) === true ? last : this.whole();
+    const start = last?.lastIndexOf(FIELD) ?? -1;
+    return last !== undefined && start >= 0 ? last.subarray(start) : this.whole();
   }
 
   /** All bytes that it keeps. */

@@ -182,11 +182,7 @@ export class QueryRuns {
 
   /** Waits for a place. A query that must end leaves the queue at once. */
   #enter(run: Run): void {
-    const place = this.#places.enter(run.query.owner, {
-      start: () => this.#startIn(run),
-      // The queue has no limits of its own, so it refuses nothing.
-      refuse: () => undefined,
-    });
+    const place = this.#places.enter(run.query.owner, { start: () => this.#startIn(run) });
     this.#held.set(run.requestId, place);
     const onStop = (): void => {
       if (run.isStarted) return;

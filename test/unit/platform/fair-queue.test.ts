@@ -12,7 +12,7 @@ function tried(limits: Partial<QueueLimits>) {
     onRefusal: (name, reason) => events.push(`${name} refused: ${reason}`),
   });
   const started: string[] = [];
-  const enter = (key: string, more: { units?: number; most?: number; first?: boolean; as?: string } = {}): Place =>
+  const enter = (key: string, more: { units?: number; most?: number; as?: string } = {}): Place =>
     queue.enter(key, {
       ...more,
       start: () => started.push(more.as ?? key),
@@ -74,7 +74,7 @@ it('takes more units than the limits allow as the most that they allow', () => {
   const { queue, started, enter } = tried({ total: 10, perKey: 4 });
   enter('a', { units: 1_000 });
   expect(started).toEqual(['a']);
-  expect(queue.usedBy('a')).toBe(4);
+  expect(queue.used).toBe(4);
 });
 
 it('gives the units back that a place turns out not to need', () => {
@@ -102,18 +102,6 @@ it('serves those behind a place whose key has grown beyond its share, at once', 
   expect(started).toEqual(['a', 'b', 'c', 'd']);
   grows.resize(2);
   expect(started).toEqual(['a', 'b', 'c', 'd', 'a2']);
-});
-
-it('lets work that has begun go ahead of all that has not, also at the share of its key', () => {
-  const { started, enter } = tried({ total: 2, perKey: 1 });
-  const places = new Map([
-    ['a1', enter('a', { as: 'a1' })],
-    ['b1', enter('b', { as: 'b1' })],
-    ['c1', enter('c', { as: 'c1' })],
-    ['a2', enter('a', { as: 'a2', first: true })],
-  ]);
-  places.get('b1')?.release();
-  expect(started).toEqual(['a1', 'b1', 'a2']);
 });
 
 it('refuses a place where too many wait, in all or of its key, or where it waited too long', async () => {
@@ -198,8 +186,7 @@ it('keeps its counts and its limits over random uses', async () => {
   const any = (): number => random.below(Math.max(places.length, 1));
   for (let step = 0; step < 20_000; step++) {
     const dice = random.below(100);
-    if (dice < 50)
-      places.push(enter(`key ${random.below(5)}`, { units: 1 + random.below(9), first: random.chance(0.05) }));
+    if (dice < 50) places.push(enter(`key ${random.below(5)}`, { units: 1 + random.below(9) }));
     else if (dice < 90) places.splice(any(), 1)[0]?.release();
     else if (dice < 99) places[any()]?.resize(random.below(4));
     else if (step % 40 === 0) await clock.advance(400);
@@ -207,5 +194,5 @@ it('keeps its counts and its limits over random uses', async () => {
       expect.fail(`after ${step} steps ${queue.used} units are used, and ${queue.waiting} places wait`);
   }
   for (const place of places) place.release();
-  expect([queue.used, queue.waiting, queue.usedBy('key 1'), clock.timers]).toEqual([0, 0, 0, 0]);
+  expect([queue.used, queue.waiting, clock.timers]).toEqual([0, 0, 0]);
 });

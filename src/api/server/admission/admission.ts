@@ -4,12 +4,10 @@ import type { Clock } from '../../../platform/clock.ts';
 import type { QueueMetrics } from '../../../platform/fair-queue.ts';
 import { clientNetwork } from '../client-network.ts';
 import { clientAddress, type Trust } from '../request/client-address.ts';
-import { BODY_GRACE_SECONDS, BodyTransfer } from './body-rate.ts';
 import { type Connection, connectionOf, type Exchanged } from './connection.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
-import { MinRate } from './min-rate.ts';
-import { boundedPipelining, type Listener, serveSequentially } from './pipelining.ts';
-import { disconnectStalledReaders, READER_GRACE_SECONDS, ReaderTransfer } from './reader.ts';
+import { BODIES, disconnectStalledReaders, MinRate, RESPONSES } from './min-rate.ts';
+import { boundedPipelining } from './pipelining.ts';
 import { Turns } from './turns.ts';
 
 /** Bytes a second that a client must move on average. 0 for no minimum. */
@@ -29,6 +27,8 @@ export interface AdmissionOptions {
 }
 
 const MIN_RATES: MinRates = { body: 1024, reader: 1024 };
+
+export type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** Serves a request; it waited so long for its turn. */
 export type Serve = (request: IncomingMessage, response: ServerResponse, waitedMs: number) => void;
@@ -52,13 +52,11 @@ export class Admission {
     const isProxy = (address: string): boolean => trust?.(address, 0) ?? false;
     this.#connections = new Connections({ limits: connections, clock, isProxy, onRefused });
     this.#turns = new Turns({ clock, observer: metrics });
-    const bodies = { name: 'body-rate', bytesPerSecond: minRates.body, graceSeconds: BODY_GRACE_SECONDS };
-    this.#bodies = new MinRate({ ...bodies, clock, onRefused });
+    this.#bodies = new MinRate(BODIES, { clock, bytesPerSecond: minRates.body, onRefused });
+    this.#readers = new MinRate(RESPONSES, { clock, bytesPerSecond: minRates.reader, onRefused });
     this.#disconnectsStalled = minRates.reader > 0;
-    const readers = { name: 'reader-rate', bytesPerSecond: minRates.reader, graceSeconds: READER_GRACE_SECONDS };
-    this.#readers = new MinRate({ ...readers, clock, onRefused });
     const pipelining = { name: 'pipelined-requests', total: Infinity, used: 0, waiting: 0 };
-    metrics?.watch(...this.#connections.states, this.#turns.state, pipelining, this.#bodies, this.#readers);
+    metrics?.watch(...this.#connections.states, this.#turns, pipelining, this.#bodies, this.#readers);
   }
 
   /** For the server that it is attached to. */
@@ -72,17 +70,17 @@ export class Admission {
     if (this.#disconnectsStalled) disconnectStalledReaders(server, () => this.#onRefused('reader-rate'));
   }
 
-  /** A listener that starts requests when it is their turn. */
+  /**
+   * A listener that starts requests when it is their turn, those of a connection one at a time: the next pipelined request starts when the previous response
+   * has been handed over to the operating system. Otherwise all responses that wait for an earlier one would be in memory.
+   */
   listener(serve: Serve): Listener {
-    return serveSequentially(serve, {
-      enter: (connection, exchanged, begin) => this.#turns.enter(this.#networkOf(connection, exchanged), begin),
-      onBegin: (connection, { request, response }) => {
-        this.#connections.begin(connection);
-        if (this.#isClosing) announceClose(response);
-        this.#watchRates(connection, request);
-      },
-      onIdle: (connection) => this.#connections.end(connection),
-    });
+    return (request, response) => {
+      const connection = connectionOf(request.socket);
+      connection.last = request;
+      if (connection.current === undefined) this.#start(connection, { request, response }, serve);
+      else if (!request.socket.destroyed) connection.waiting.push({ request, response });
+    };
   }
 
   /** From now on responses close their connections. */
@@ -106,15 +104,43 @@ export class Admission {
     this.#connections.countCaller(connectionOf(socket), srn);
   }
 
-  #watchRates(connection: Connection, { socket }: IncomingMessage): void {
+  #start(connection: Connection, exchanged: Exchanged, serve: Serve): void {
+    const { request, response } = exchanged;
+    connection.current = exchanged;
+    this.#connections.begin(connection);
+    if (this.#isClosing) announceClose(response);
+    this.#watchRates(connection, request.socket);
+    const place = this.#turns.enter(this.#networkOf(connection, request), (waitedMs) =>
+      serve(request, response, waitedMs),
+    );
+    response.once('close', () => {
+      if (place.state === 'waiting') place.release();
+      this.#next(connection, request.socket, serve);
+    });
+  }
+
+  #next(connection: Connection, socket: Socket, serve: Serve): void {
+    if (socket.destroyed || !socket.writable) {
+      connection.waiting.length = 0;
+      return;
+    }
+    const following = connection.waiting.shift();
+    if (following !== undefined) return this.#start(connection, following, serve);
+    connection.current = undefined;
+    this.#connections.end(connection);
+    connection.reject?.();
+    connection.reject = undefined;
+  }
+
+  #watchRates(connection: Connection, socket: Socket): void {
     // Tests have requests without a connection.
     if (connection.isWatched || !(socket instanceof Socket)) return;
     connection.isWatched = true;
-    this.#bodies.watch(new BodyTransfer(socket));
-    this.#readers.watch(new ReaderTransfer(socket));
+    this.#bodies.watch(socket);
+    this.#readers.watch(socket);
   }
 
-  #networkOf({ network }: Connection, { request }: Exchanged): string {
+  #networkOf({ network }: Connection, request: IncomingMessage): string {
     return this.#trust === undefined ? network : clientNetwork(clientAddress(request, this.#trust));
   }
 }

@@ -1,4 +1,4 @@
-import { type FairQueue, type Place, QueueRefusal } from '../../../platform/fair-queue.ts';
+import { type FairQueue, type Place, type PlaceSize, QueueRefusal } from '../../../platform/fair-queue.ts';
 import { HttpError } from '../errors.ts';
 
 interface Limit {
@@ -20,22 +20,22 @@ const LIMITS: Readonly<Record<string, Limit>> = {
 };
 
 /**
- * Waits for a place of a request.
+ * Waits for a place of a request; there is no promise where one is free.
  * @param caller SRN
- * @throws {HttpError} 429 where too many requests of the caller wait, 503 where too many of all wait or this one waited too long, 499 where the client left
+ * The promise rejects with {HttpError} 429 where too many requests of the caller wait, 503 where too many of all wait or this one waited too long, 499 where the client left
  */
-export async function admit(
+export function admit(
   queue: FairQueue,
   caller: string,
-  options: { readonly units?: number; readonly most?: number; readonly signal?: AbortSignal } = {},
-): Promise<Place> {
-  try {
-    return await queue.acquire(caller, options);
-  } catch (error) {
+  options: PlaceSize & { readonly signal?: AbortSignal } = {},
+): Place | Promise<Place> {
+  const place = queue.acquire(caller, options);
+  if (!(place instanceof Promise)) return place;
+  return place.catch((error: unknown) => {
     if (error instanceof QueueRefusal) throw refused(error);
     if (options.signal?.aborted === true) throw new HttpError(499, 'the client disconnected');
     throw error;
-  }
+  });
 }
 
 function refused({ reason, limits: { name, maxWaitMs } }: QueueRefusal): HttpError {

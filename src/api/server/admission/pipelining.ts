@@ -1,61 +1,10 @@
-import { IncomingMessage, type ServerOptions, type ServerResponse } from 'node:http';
+import { IncomingMessage, type ServerOptions } from 'node:http';
 import type { Socket } from 'node:net';
 import { cutConnection } from '../cut-connection.ts';
-import { type Connection, connectionOf, type Exchanged } from './connection.ts';
-
-export type Listener = (request: IncomingMessage, response: ServerResponse) => void;
+import { connectionOf } from './connection.ts';
 
 /** Requests of a connection that may wait behind the one in service. A client that sends more of them is disconnected. */
 const MAX_WAITING = 16;
-
-export interface SequenceOptions {
-  /** Starts the request of a connection now or later. @returns ends the wait */
-  readonly enter: (connection: Connection, exchanged: Exchanged, begin: (waitedMs: number) => void) => () => void;
-  readonly onBegin?: (connection: Connection, exchanged: Exchanged) => void;
-  /** The connection has no further request. */
-  readonly onIdle?: (connection: Connection) => void;
-}
-
-/**
- * Serves the requests of each connection one at a time: the next pipelined request starts when the previous response has been handed over to the
- * operating system. Otherwise all responses that wait for an earlier one would be in memory.
- */
-export function serveSequentially(
-  serve: (request: IncomingMessage, response: ServerResponse, waitedMs: number) => void,
-  { enter, onBegin, onIdle }: SequenceOptions,
-): Listener {
-  const start = (exchanged: Exchanged, connection: Connection): void => {
-    const { request, response } = exchanged;
-    const { socket } = request;
-    connection.current = exchanged;
-    onBegin?.(connection, exchanged);
-    const leave = enter(connection, exchanged, (waitedMs) => serve(request, response, waitedMs));
-    response.once('close', () => {
-      leave();
-      next(socket, connection);
-    });
-  };
-  const next = (socket: Socket, connection: Connection): void => {
-    if (socket.destroyed || !socket.writable) {
-      connection.waiting.length = 0;
-      return;
-    }
-    const following = connection.waiting.shift();
-    if (following !== undefined) return start(following, connection);
-    connection.current = undefined;
-    onIdle?.(connection);
-    connection.reject?.();
-    connection.reject = undefined;
-  };
-
-  return (request, response) => {
-    const { socket } = request;
-    const connection = connectionOf(socket);
-    connection.last = request;
-    if (connection.current === undefined) return start({ request, response }, connection);
-    if (!socket.destroyed) connection.waiting.push({ request, response });
-  };
-}
 
 /**
  * Options of a server that disconnects clients with too many pipelined requests. One read from a socket can contain thousands of them, and Node parses all of

@@ -3,7 +3,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { writePage } from '../../../../../src/api/queries/data-plane/send.ts';
 import { Admission } from '../../../../../src/api/server/admission/admission.ts';
-import { disconnectStalledReaders } from '../../../../../src/api/server/admission/reader.ts';
+import { disconnectStalledReaders } from '../../../../../src/api/server/admission/min-rate.ts';
 import type { WholePage } from '../../../../../src/results/rows/page.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { once } from '../../../../support/once.ts';

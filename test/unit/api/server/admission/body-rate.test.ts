@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Admission } from '../../../../../src/api/server/admission/admission.ts';
-import { BODY_GRACE_SECONDS } from '../../../../../src/api/server/admission/body-rate.ts';
+import { BODIES } from '../../../../../src/api/server/admission/min-rate.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { once } from '../../../../support/once.ts';
 
@@ -60,7 +60,7 @@ describe('the body of a request', () => {
     const begun = once(server, 'request');
     await send(head('/now', 1_000));
     await begun;
-    await seconds(BODY_GRACE_SECONDS - 2);
+    await seconds(BODIES.graceSeconds - 2);
     expect(refused).toEqual([]);
     await seconds(10);
     expect(refused).toEqual(['body-rate']);
@@ -73,7 +73,7 @@ describe('the body of a request', () => {
     const begun = once(server, 'request');
     await send(head('/now', 1_000));
     await begun;
-    await seconds(2 * BODY_GRACE_SECONDS);
+    await seconds(2 * BODIES.graceSeconds);
     expect(refused).toEqual(['body-rate']);
   });
 

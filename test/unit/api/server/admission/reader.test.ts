@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { disconnectStalledReaders, READER_GRACE_SECONDS } from '../../../../../src/api/server/admission/reader.ts';
+import { disconnectStalledReaders, RESPONSES } from '../../../../../src/api/server/admission/min-rate.ts';
 import { Admission } from '../../../../../src/api/server/admission/admission.ts';
 import { trackConnections } from '../../../../../src/api/server/cut-connection.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
@@ -139,7 +139,7 @@ describe.each(['HTTP', 'HTTPS'])('the reader of a response of %s', (protocol) =>
 
   it('is disconnected if it reads a little of one large piece', async () => {
     const client = await open(whole);
-    const seconds = BYTES / RATE + READER_GRACE_SECONDS;
+    const seconds = BYTES / RATE + RESPONSES.graceSeconds;
     for (let second = 0; second < seconds + 1; second++) await client.second(refused.length === 0 ? RATE / 8 : 0);
     expect(refused).toEqual(['reader-rate']);
   });
