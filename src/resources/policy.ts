@@ -16,22 +16,34 @@ const MAX_POLICY_RESOURCES = 2048;
 /** Filters and masks are parsed: some tens of milliseconds. */
 const MAX_POLICY_EXPRESSIONS = 65_536;
 
+/**
+ * An API server leaves out a field that is null, and an allow without its conditions allows more. With this it keeps the null, and the policy is invalid,
+ * because the validator of all policies does not know null.
+ */
+const nullable = { nullable: true } as const;
+
 const ColumnNames = (description: string) =>
-  Type.Array(Type.String({ maxLength: 256, pattern: COLUMN_PATTERN }), { minItems: 1, maxItems: 500, description });
+  Type.Array(Type.String({ maxLength: 256, pattern: COLUMN_PATTERN }), {
+    minItems: 1,
+    maxItems: 500,
+    description,
+    ...nullable,
+  });
 
 const Columns = Type.Object(
   {
     allow: Type.Optional(ColumnNames('The only columns that may be read. Not together with deny.')),
     deny: Type.Optional(ColumnNames('The only columns that may not be read. Not together with allow.')),
     mask: Type.Optional(
-      Type.Record(Type.String(), Type.String({ minLength: 1, maxLength: 1024 }), {
+      Type.Record(Type.String(), Type.String({ minLength: 1, maxLength: 1024, ...nullable }), {
         maxProperties: 100,
+        ...nullable,
         description:
           "What is read in place of a column, by its name: an SQL expression over this column, such as substr(mail, 0, 1), '' or sha256(toUtf8(mail)).",
       }),
     ),
   },
-  { description: 'Which columns may be read; without it, all. Names have the spelling of the schema.' },
+  { ...nullable, description: 'Which columns may be read; without it, all. Names have the spelling of the schema.' },
 );
 
 export const Conditions = Type.Object(
@@ -40,6 +52,7 @@ export const Conditions = Type.Object(
       Type.Array(Type.String({ minLength: 1, maxLength: 4096 }), {
         minItems: 1,
         maxItems: 10,
+        ...nullable,
         description:
           "SQL conditions over the columns of the table, such as region = 'eu' or owner = ${subject.email}. Only rows for which all of them are true may be read.",
       }),
@@ -47,6 +60,7 @@ export const Conditions = Type.Object(
     columns: Type.Optional(Columns),
   },
   {
+    ...nullable,
     description:
       'The part of the tables that may be read; without it, all of it. Only in a statement with effect allow and the single action Query.',
   },

@@ -145,9 +145,9 @@ function customResourceSchema(kind: CustomKind): JsonSchema {
   return schema;
 }
 
-/** Rejects unknown fields: a misspelt field must not be ignored. */
+/** Rejects unknown fields: a misspelt field must not be ignored. Null is no value of any field. */
 function closed(schema: object): JsonSchema {
-  return transformSchema(plainSchema(schema), (inner) =>
+  return transformSchema(plainSchema(schema), ({ nullable: _nullable, ...inner }) =>
     inner.properties ? { ...inner, additionalProperties: false } : inner,
   );
 }

@@ -94,6 +94,23 @@ const muted = (changes: object = {}) => ({
   ...changes,
 });
 
+function many(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => index);
+}
+
+/** A policy with one statement that has conditions. */
+function part(conditions: unknown, fields: object = {}): object {
+  const statement = { effect: 'allow', actions: ['Query'], resources: ['srn2:table#events'], conditions };
+  return { statements: [{ ...statement, ...fields }] };
+}
+
+/** Statements with one filter each. */
+function parts(count: number, length: number): object {
+  const [statement] = (part({ rowFilters: [`a = '${'😀'.repeat(length - 6)}'`] }) as { statements: object[] })
+    .statements;
+  return { statements: many(count).map(() => statement) };
+}
+
 const TABLE: [CustomKind, object, string | undefined][] = [
   ['Policy', table('*'), undefined],
   ['Policy', table('srn2:table#events'), undefined],
@@ -110,6 +127,30 @@ const TABLE: [CustomKind, object, string | undefined][] = [
   ['Policy', { statements: [{ effect: 'allow', actions: ['x'.repeat(129)], resources: ['*'] }] }, 'Too long'],
   ['Policy', { description: 'x'.repeat(4097), ...table('*') }, 'Too long'],
   ['Policy', { description: '😀'.repeat(4096), ...table('*') }, undefined],
+  ['Policy', part({ rowFilters: ["region = 'eu'"] }), undefined],
+  ['Policy', part({ columns: { allow: ['a'], mask: { a: "''" } } }), undefined],
+  ['Policy', part({ rowFilters: ['a = 1'], columns: { deny: ['a'] } }), undefined],
+  ['Policy', part({}), '`conditions` must have `rowFilters`, `columns` or both'],
+  ['Policy', part({ columns: {} }), '`columns` must have `allow` or `deny`'],
+  ['Policy', part({ columns: { allow: ['a'], deny: ['b'] } }), 'which exclude each other'],
+  ['Policy', part({ columns: { allow: ['t.a'] } }), 'should match'],
+  ['Policy', part({ columns: { allow: ['$segmentName'] } }), 'should match'],
+  ['Policy', part({ columns: { allow: Array.from({ length: 501 }, (_, at) => `c${at}`) } }), 'Too many'],
+  ['Policy', part({ columns: { mask: Object.fromEntries(many(101).map((at) => [`c${at}`, '0'])) } }), 'Too many'],
+  ['Policy', part({ rowFilters: [] }), 'should have at least 1 items'],
+  ['Policy', part({ rowFilters: many(11).map((at) => `a = ${at}`) }), 'Too many'],
+  ['Policy', part({ rowFilters: ['x'.repeat(4097)] }), 'Too long'],
+  ['Policy', part({ rowFilters: ['a = 1', null] }), 'must be of type string'],
+  [
+    'Policy',
+    part({ rowFilters: ['a = 1'] }, { effect: 'deny' }),
+    'must have the effect `allow` and the single action `Query`',
+  ],
+  ['Policy', part({ rowFilters: ['a = 1'] }, { actions: ['query'] }), 'the single action `Query`'],
+  ['Policy', part({ rowFilters: ['a = 1'] }, { actions: ['Query', 'GetSchema'] }), 'the single action `Query`'],
+  ['Policy', part({ rowFilters: ['a = 1'] }, { actions: undefined }), 'the single action `Query`'],
+  ['Policy', parts(16, 4096), undefined],
+  ['Policy', parts(17, 4096), 'all filters and masks together may have at most 65536 characters'],
   ['Role', {}, undefined],
   ['Role', { policies: [] }, undefined],
   ['Role', { policies: ['a', 'b.c-d'] }, undefined],

@@ -88,6 +88,50 @@ describe.each([
     }
   });
 
+  it('enforces and returns conditions as they were written', async () => {
+    const conditions = { rowFilters: ['owner = ${subject.user}'], columns: { mask: { mail: "'hidden'" } } };
+    const statement = { effect: 'allow', actions: ['Query'], resources: ['srn2:table#events'], conditions };
+    const policyDocument = { version: 'v1', statements: [statement] };
+    const steps = [
+      await first.call('POST', '/policies', { name: 'part', policyDocument }),
+      await first.call('POST', '/roles', { name: 'part' }),
+      await first.call('POST', `/roles/${inPath('role', 'part')}/attach-policy`, { policySrn: 'srn2:policy#part' }),
+      await first.call('POST', `/roles/${inPath('role', 'part')}/create-assignment`, {
+        subject: 'ada@example.com',
+        subjectType: 'user-email',
+      }),
+    ];
+    expect(steps.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    for (const { call, directory } of deployment.gateways) {
+      await soon(async () => {
+        const { body } = await call('GET', `/policies/${inPath('policy', 'part')}`);
+        expect(body.policyDocument).toEqual(policyDocument);
+        const reading = directory.reading(ADA, tableResource(tableNameOf('events')));
+        expect(reading.allowed && reading.conditions?.key).toContain('ada@example.com');
+      });
+      expect(directory.isAllowed(ADA, 'Query', tableResource(tableNameOf('events')))).toBe(false);
+    }
+    const simulated = await first.call('POST', '/simulate-access', {
+      subjectTypeToSubject: { 'user-email': 'ada@example.com' },
+      action: 'Query',
+      resourceSrn2String: 'srn2:table#events',
+    });
+    expect(simulated.body).toMatchObject({
+      decision: 'CONDITIONAL',
+      conditions: {
+        rowFilters: [['owner = ${subject.user}']],
+        columns: { mask: { mail: "'hidden'" } },
+        values: { 'subject.user': ['ada@example.com'] },
+      },
+    });
+    const whoCan = await first.call('GET', '/who-can?action=Query&resource=srn2%3Atable%23events');
+    expect(whoCan.body.subjects).toContainEqual(expect.objectContaining({ role: 'part', conditional: true }));
+    const refused = await first.call('PUT', `/policies/${inPath('policy', 'part')}`, {
+      policyDocument: { statements: [{ ...statement, conditions: { rowFilters: ['owner = '] } }] },
+    });
+    expect([refused.status, refused.body.message]).toEqual([400, expect.stringContaining('line 1, column 9')]);
+  });
+
   it('creates, lists, accepts and revokes service tokens', async () => {
     const { body } = await first.call('POST', '/service-tokens', { description: 'ci' });
     const credential = { scheme: 'bearer', token: body.bearerToken } as const;
