@@ -48,7 +48,11 @@ export class NamedColumns {
       const { expression, alias } = item;
       if (expression.kind !== 'column' || !expression.isAll || expression.parts.length > 0 || alias !== undefined)
         return [item];
-      return [...this.#columns.keys()].map((name) => ({ ...item, expression: plain(name, expression) }));
+      return [...this.#columns.keys()].map((name) => ({
+        kind: 'select-item',
+        expression: plain(name, expression),
+        alias: undefined,
+      }));
     });
   }
 

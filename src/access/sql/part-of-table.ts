@@ -18,7 +18,7 @@ export function partOfTable(
   });
   const readable = [...(columns ?? [])].map(([name, mask]): SelectItem => {
     if (mask === undefined) return item([name]);
-    return { ...item([]), expression: mask.expression, alias: { kind: 'alias', name, columns: undefined } };
+    return { kind: 'select-item', expression: mask.expression, alias: { kind: 'alias', name, columns: undefined } };
   });
   return {
     kind: 'select',

@@ -5,7 +5,18 @@ import type { ReadableTable } from './readable-table.ts';
 import { isPlainFunction } from './row-functions.ts';
 import { SqlRefusal } from './refusal.ts';
 import { scriptOf, type Call, type Column, type DerivedTable, type NamedTable, type Node, type Part } from './tree.ts';
-import type { Option, Query, Script, Select, SelectItem, Sequence, TableReference } from './tree.ts';
+import type {
+  DescribeStatement,
+  Option,
+  Query,
+  QueryStatement,
+  Script,
+  Select,
+  Statement,
+  SelectItem,
+  Sequence,
+  TableReference,
+} from './tree.ts';
 import { keywordLeaf, Leaves, markLeaf, type Rewrite } from './walk.ts';
 
 export interface ConditionsContext {
@@ -121,13 +132,10 @@ class Conditions {
       case 'column':
         return this.#named === undefined ? node : this.#adopted(this.#named.read(node));
       case 'statement':
-        if (node.explain !== undefined) throw unsupported(this.#found.table, '`EXPLAIN`', 'run the query');
-        return node;
       case 'describe':
-        throw unsupported(this.#found.table, '`DESCRIBE`', 'read its schema');
+        return this.#statement(node);
       case 'query':
-        if (this.#found.hasColumnRules && !this.#context.multistage) this.#requireSimple(node);
-        return node;
+        return this.#query(node);
       case 'call':
         return this.#call(node);
       case 'select':
@@ -141,6 +149,12 @@ class Conditions {
     }
   }
 
+  #statement(node: QueryStatement | DescribeStatement): Statement {
+    if (node.kind === 'describe') throw unsupported(this.#found.table, '`DESCRIBE`', 'read its schema');
+    if (node.explain !== undefined) throw unsupported(this.#found.table, '`EXPLAIN`', 'run the query');
+    return node;
+  }
+
   /** The single-stage engine takes a function named `as` for an alias, also in quotes. */
   #call(call: Call): Call {
     const name = call.name.kind === 'bare' ? call.name.text : (call.name.parts[0] ?? '');
@@ -151,14 +165,16 @@ class Conditions {
   }
 
   /** In the single-stage engine the columns of a table with column rules are compared by name, so the query has one table and nothing around it. */
-  #requireSimple({ with: common, first, operations }: Query): void {
+  #query(query: Query): Query {
+    if (!this.#found.hasColumnRules || this.#context.multistage) return query;
+    const { with: common, first, operations } = query;
     if (common === undefined && operations.length === 0 && first.kind === 'select' && this.#found.selects === 1) {
       const { from } = first;
       if (from?.joins.length === 0 && from.first.kind === 'named-table' && from.first.name.kind === 'table') {
         const conditions = this.#of(from.first);
         if (conditions?.columns !== undefined)
           this.#named = new NamedColumns(from.first, first.items, conditions.columns);
-        return;
+        return query;
       }
     }
     const advice = 'write one SELECT from this table, or set the option `useMultistageEngine` to true';

@@ -79,5 +79,6 @@ export async function requireQueryOnAnyTable(request: FastifyRequest, known: Kno
   }
   for (const table of await known.currentTables(ANY_TABLE_MAX_AGE_MS)) {
     requireNotDenied(request, 'Query', tableResource(table), ANY_TABLE_QUERY);
+    requireNoRows(request, ['Query'], table);
   }
 }

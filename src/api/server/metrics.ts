@@ -102,7 +102,8 @@ export function countDecisions(registry: Registry, authorizer: Authorizer): Auth
     },
     reading(principal, table) {
       const reading = authorizer.reading(principal, table);
-      count(reading.allowed);
+      // A caller that is refused is told why, by `decide`.
+      if (reading.allowed) count(true);
       return reading;
     },
     wouldAllow: (principal, action, resource) => authorizer.wouldAllow(principal, action, resource),

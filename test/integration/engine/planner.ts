@@ -13,6 +13,8 @@ export interface Planned {
 export interface Plan {
   /** `database.table` of each scan; `lookup:table` for what the servers look up. */
   readonly tables: readonly string[];
+  /** `database.table < node < … < root` of each scan, with the conditions of filters. Empty if the text is valid but could not be converted. */
+  readonly scans: readonly string[];
   /** The names of the columns of the result. */
   readonly columns: readonly string[];
   /** Equal for two texts with the same plan. Empty if the text is valid but could not be converted. */
@@ -36,6 +38,7 @@ export async function startPlanners(): Promise<Planners> {
 interface Answer {
   readonly error?: string;
   readonly tables: readonly string[];
+  readonly scans: readonly string[];
   readonly columns: readonly string[];
   readonly plan: string;
 }
@@ -61,7 +64,7 @@ export class Planner {
 }
 
 function planOf(line: string): Plan | Refused {
-  const { error, tables, columns, plan } = JSON.parse(line) as Answer;
+  const { error, tables, scans, columns, plan } = JSON.parse(line) as Answer;
   if (error !== undefined) return { error: decoded(error) };
-  return { tables: tables.map(decoded), columns: columns.map(decoded), tree: decoded(plan) };
+  return { tables: tables.map(decoded), scans: scans.map(decoded), columns: columns.map(decoded), tree: decoded(plan) };
 }

@@ -7,6 +7,7 @@ import org.apache.calcite.plan.*;
 import org.apache.calcite.plan.hep.*;
 import org.apache.calcite.prepare.CalciteCatalogReader;
 import org.apache.calcite.rel.*;
+import org.apache.calcite.rel.core.Filter;
 import org.apache.calcite.rel.core.TableScan;
 import org.apache.calcite.rel.type.*;
 import org.apache.calcite.rex.*;
@@ -23,7 +24,8 @@ import org.apache.pinot.sql.parsers.*;
 /**
  * The tables that the engine's planner would scan: Pinot's parser, then Calcite's validator and converter with the settings of Pinot's planner, which is
  * not published for each version. The catalog is in `Catalog`. stdin: one text a line, as `<1 if names are compared by case, else 0> <database, - for none> <text in base64>`.
- * stdout: one line of JSON each, its strings in base64: {"error":…} or {"tables":[…],"columns":[…],"plan":…}. The plan is empty if the text validates but
+ * stdout: one line of JSON each, its strings in base64: {"error":…} or {"tables":[…],"scans":[…],"columns":[…],"plan":…}. A scan is a table and what is
+ * above it up to the root of its query, with the conditions of filters, joined by ` < `. The plan is empty if the text validates but
  * cannot be converted; its tables are then those that the validator found. Tables have their database, and `lookup:` in front if the servers look them up.
  * The plan of a query within a string follows that of its text.
  */
@@ -43,7 +45,7 @@ public class Planner {
     try {
       Found found = new Found(byCase, database);
       found.plan(sql);
-      return "{\"tables\":" + list(found.tables) + ",\"columns\":" + list(found.columns) + ",\"plan\":" + text(found.plan.toString()) + "}";
+      return "{\"tables\":" + list(found.tables) + ",\"scans\":" + list(found.scans) + ",\"columns\":" + list(found.columns) + ",\"plan\":" + text(found.plan.toString()) + "}";
     } catch (LinkageError defect) {
       throw defect;
     } catch (Throwable refused) {
@@ -111,6 +113,7 @@ public class Planner {
   /** What the plan of a text reads, its texts within strings included. */
   static class Found {
     final Set<String> tables = new TreeSet<>();
+    final Set<String> scans = new TreeSet<>();
     List<String> columns = List.of();
     final StringBuilder plan = new StringBuilder();
     final boolean byCase;
@@ -176,10 +179,16 @@ public class Planner {
 
     void scanned(RelNode root) {
       new RelVisitor() {
+        final Deque<String> above = new ArrayDeque<>();
+
         @Override
         public void visit(RelNode node, int ordinal, RelNode parent) {
           // A recursive common table expression is scanned as a table without storage.
-          if (node instanceof TableScan && node.getTable().unwrap(TransientTable.class) == null) tables.add(String.join(".", node.getTable().getQualifiedName()));
+          if (node instanceof TableScan && node.getTable().unwrap(TransientTable.class) == null) {
+            String table = String.join(".", node.getTable().getQualifiedName());
+            tables.add(table);
+            scans.add(table + " < " + String.join(" < ", above));
+          }
           node.accept(new RexShuttle() {
             @Override
             public RexNode visitSubQuery(RexSubQuery query) {
@@ -187,7 +196,9 @@ public class Planner {
               return super.visitSubQuery(query);
             }
           });
+          above.push(node instanceof Filter ? "Filter(" + ((Filter) node).getCondition() + ")" : node.getRelTypeName());
           super.visit(node, ordinal, parent);
+          above.pop();
         }
       }.go(root);
     }

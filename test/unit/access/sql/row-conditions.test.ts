@@ -1,6 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import type { Mask, TableConditions } from '../../../../src/access/conditions.ts';
 import { resolveDatabases } from '../../../../src/access/sql/databases.ts';
+import { judgeSql } from '../../../../src/access/sql/judge.ts';
 import { SQL_LIMITS } from '../../../../src/access/sql/limits.ts';
 import { newBudget } from '../../../../src/access/sql/parser/reader.ts';
 import { readingScript } from '../../../../src/access/sql/parser/script.ts';
@@ -278,7 +282,10 @@ function statements(random: () => number): () => string {
 }
 
 /** References in a printed text to the table with conditions, and those whose query has the filter as the first condition of WHERE. */
-function references(text: string): { readonly all: number; readonly filtered: number } {
+function references(
+  text: string,
+  isLimited = (table: TableReference): boolean => conditionsOf(table) !== undefined,
+): { readonly all: number; readonly filtered: number } {
   const found = { all: 0, filtered: 0 };
   const filtered = new Set<NamedTable>();
   const root = parsed(text);
@@ -289,7 +296,7 @@ function references(text: string): { readonly all: number; readonly filtered: nu
     return node;
   });
   for (let leaf = walk.next(); leaf !== undefined; leaf = walk.next())
-    if (leaf.kind === 'table' && conditionsOf(leaf.table) !== undefined) found.all++;
+    if (leaf.kind === 'table' && isLimited(leaf.table)) found.all++;
   return found;
 }
 
@@ -334,3 +341,68 @@ it.each([true, false])(
   },
   14_400_000,
 );
+
+interface Group {
+  readonly texts: readonly string[];
+}
+
+it.each(['corpus', 'ordinary'])(
+  'the texts of %s, with conditions of all tables, are printed with them or refused',
+  (name) => {
+    const groups = parse(readFileSync(join(import.meta.dirname, `${name}.yaml`), 'utf8')) as readonly Group[];
+    const found = { printed: 0, refused: 0 };
+    for (const sql of groups.flatMap(({ texts }) => texts))
+      for (const multistage of [false, true]) {
+        const judged = judgeSql(sql, { multistage, conditionsOf: () => CONDITIONS });
+        const whole = judgeSql(sql, { multistage });
+        if (!judged.ok || !whole.ok || whole.tables.length === 0) {
+          found.refused++;
+          continue;
+        }
+        const { all, filtered } = references(judged.text, () => true);
+        expect([all > 0, filtered], judged.text).toEqual([true, all]);
+        found.printed++;
+      }
+    expect(found.printed).toBeGreaterThan(100);
+  },
+);
+
+it('no column is printed in the single-stage engine that may not be read', () => {
+  const random = seeded(27);
+  const one = <T>(values: readonly T[]): T => random.pick(values);
+  const NAMES = [
+    'a',
+    'secret',
+    'Secret',
+    '"deals.secret"',
+    'deals.SECRET',
+    'd.secret',
+    '"d.secret"',
+    'b',
+    '*',
+    '1',
+    'owner',
+    'default.deals.secret',
+  ];
+  const item = (): string =>
+    one([
+      `${one(NAMES)}`,
+      `max(${one(NAMES)})`,
+      `(${one(NAMES)} + 1)`,
+      `CASE WHEN ${one(NAMES)} = 1 THEN ${one(NAMES)} END`,
+      `${one(NAMES)} AS ${one(['secret', 'x', 'SECRET', 'a'])}`,
+    ]);
+  const conditions = readable({ columns: { kind: 'deny', names: new Set(['secret']) } });
+  let count = 0;
+  for (let index = 0; index < TEXTS; index++) {
+    const sql = `SELECT ${item()}, ${one(['a', item()])} FROM deals ${one(['', 'd', 'AS "deals"', 'secret'])} WHERE ${one(['a', 'c', item()])} = 1 ${one(['', `GROUP BY ${one(NAMES)}`, `GROUP BY a HAVING ${one(NAMES)} > 1`])} ${one(['', `ORDER BY ${one(NAMES)}`])}`;
+    const text = printed(sql, { conditions });
+    if (!text.startsWith('SELECT')) continue;
+    count++;
+    const leaves = new Leaves(parsed(text));
+    for (let leaf = leaves.next(); leaf !== undefined; leaf = leaves.next())
+      if (leaf.kind === 'column')
+        expect(leaf.parts.join('.').toLowerCase().split('.').at(-1), `${sql}: ${text}`).not.toBe('secret');
+  }
+  expect(count).toBeGreaterThan(TEXTS / 100);
+}, 14_400_000);
