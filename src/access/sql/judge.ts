@@ -51,6 +51,8 @@ export interface JudgedSql {
   readonly commonTables: readonly string[];
   /** Whether the result is the plan of a query. */
   readonly explains: boolean;
+  /** Names of columns of the result that the engine names after masks, by position from 0. */
+  readonly columnNames: ReadonlyMap<number, string>;
 }
 
 /**
@@ -94,16 +96,18 @@ function* judge(sql: string, context: SqlContext, steps: Steps): Slices<JudgedSq
   });
   const statement = script.statements.find((one) => one.kind === 'statement');
   const { conditionsOf } = context;
-  const rewrite =
+  const limited =
     conditionsOf &&
     conditioned(script, {
       conditionsOf: (table, place) => conditionsOf(databases.meaningsOf(table, place)),
       multistage: multistage || context.multistage === true,
       options,
     });
+  const text = yield* printing(script, databases, limits.bytes * MAX_GROWTH, limited?.rewrite);
   return {
     ok: true,
-    text: yield* printing(script, databases, limits.bytes * MAX_GROWTH, rewrite),
+    text,
+    columnNames: limited?.columnNames() ?? NO_NAMES,
     queryOptions: printOptions(requestOptions),
     database: databases.header,
     tables: databases.tables,
@@ -113,6 +117,8 @@ function* judge(sql: string, context: SqlContext, steps: Steps): Slices<JudgedSq
     explains: statement?.explain !== undefined,
   };
 }
+
+const NO_NAMES: ReadonlyMap<number, string> = new Map();
 
 /** Maximum growth of a text by printing: quotes around names, blanks around operators, escapes for characters. */
 const MAX_GROWTH = 4;

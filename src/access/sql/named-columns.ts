@@ -56,6 +56,17 @@ export class NamedColumns {
     });
   }
 
+  /** The names of the columns that items select by masks: the engine would name them after the expressions. Keys are positions from 0. */
+  maskedNames(items: readonly SelectItem[]): ReadonlyMap<number, string> {
+    const names = new Map<number, string>();
+    for (const [index, { expression, alias }] of items.entries()) {
+      if (alias !== undefined || expression.kind !== 'column' || expression.isAll) continue;
+      const name = this.#named(expression.parts.join('.'));
+      if (name !== undefined && this.#columns.get(name) !== undefined) names.set(index, name);
+    }
+    return names;
+  }
+
   #named(written: string): string | undefined {
     const found = new Set<string>();
     const names = [written];

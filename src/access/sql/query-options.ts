@@ -132,6 +132,24 @@ const REFUSED = `
   responseFormat                                0.11-1.1[sql]  Other values than \`sql\` select the response of PQL.
 `;
 
+/**
+ * Options that show rows, statistics or steps of the engine beyond the conditions of a table, or change which rows a filter means: refused where the caller
+ * may read a part of a table only.
+ */
+const REFUSED_IN_PART: ReadonlySet<string> = new Set([
+  'enablenullhandling',
+  'explainaskingservers',
+  'explainplanverbose',
+  'skipupsert',
+  'trace',
+  'traceruleproductions',
+]);
+
+/** Whether the option is refused where the caller may read a part of a table only. */
+export function isRefusedInPart({ key }: Pick<Option, 'key'>): boolean {
+  return REFUSED_IN_PART.has(key.toLowerCase());
+}
+
 /** By name, without case. */
 export const QUERY_OPTIONS: readonly QueryOption[] = [
   ...parse(PASSED, 'passed'),
@@ -150,7 +168,8 @@ function parse(lines: string, handling: OptionHandling): QueryOption[] {
     .map((line) => {
       const [, name = '', since = '', until, accepts, note = ''] =
         /^\s*(\S+)\s+([\d.]+)(?:-([\d.]+))?(?:\[(.+?)\])?\s+(.+)$/.exec(line) ?? [];
-      return { name, since, until, handling, accepts: accepts?.split(',') ?? [], note };
+      const limit = isRefusedInPart({ key: name }) ? ' Refused for a table that the caller may read in part only.' : '';
+      return { name, since, until, handling, accepts: accepts?.split(',') ?? [], note: `${note}${limit}` };
     });
 }
 

@@ -2,6 +2,7 @@ import { NamedColumns } from './named-columns.ts';
 import { foldedFunction } from './parser/calls.ts';
 import { partOfTable } from './part-of-table.ts';
 import type { ReadableTable } from './readable-table.ts';
+import { isRefusedInPart } from './query-options.ts';
 import { isPlainFunction } from './row-functions.ts';
 import { SqlRefusal } from './refusal.ts';
 import { scriptOf, type Call, type Column, type DerivedTable, type NamedTable, type Node, type Part } from './tree.ts';
@@ -36,28 +37,25 @@ export interface ConditionsContext {
  * Lets a text read only what the conditions of its tables allow. In the single-stage engine `WHERE where` becomes `WHERE (filter) AND (where)`, and
  * each column is compared with those that may be read;
  * elsewhere each reference to such a table becomes `(SELECT columns FROM table WHERE filter) AS "alias"`.
- * @returns what is printed in place of each node, or throws `SqlRefusal`; undefined if no table of the text has conditions
+ * @returns undefined if no table of the text has conditions
  * @throws {SqlRefusal} for a text that could tell something about other rows or columns
  */
-export function conditioned(script: Script, context: ConditionsContext): Rewrite | undefined {
+export function conditioned(script: Script, context: ConditionsContext): ConditionedText | undefined {
   const found = survey(script, context);
   if (found === undefined) return undefined;
-  for (const { key } of context.options)
-    if (REFUSED_OPTIONS.has(key.toLowerCase()))
-      throw unsupported(found.table, `the query option \`${key}\``, 'leave it out');
+  const refused = context.options.find(isRefusedInPart);
+  if (refused !== undefined)
+    throw unsupported(found.table, `the query option \`${refused.key.slice(0, MAX_SHOWN)}\``, 'leave it out');
   const conditions = new Conditions(context, found);
-  return (part) => conditions.rewritten(part);
+  return { rewrite: (part) => conditions.rewritten(part), columnNames: () => conditions.columnNames };
 }
 
-/** Options that show rows, statistics or steps of the engine beyond the conditions, or change which rows a filter means. */
-const REFUSED_OPTIONS: ReadonlySet<string> = new Set([
-  'enablenullhandling',
-  'explainaskingservers',
-  'explainplanverbose',
-  'skipupsert',
-  'trace',
-  'traceruleproductions',
-]);
+export interface ConditionedText {
+  /** What is printed in place of each node, or throws `SqlRefusal`. */
+  readonly rewrite: Rewrite;
+  /** Names of columns of the result that the engine names otherwise, by position from 0; known once the text is printed. */
+  readonly columnNames: () => ReadonlyMap<number, string>;
+}
 
 /** What a text with a table that has conditions contains. */
 interface Found {
@@ -120,6 +118,7 @@ class Conditions {
   /** Of the only table of a single-stage query. */
   #named: NamedColumns | undefined;
   #added = 0;
+  columnNames: ReadonlyMap<number, string> = new Map();
 
   constructor(context: ConditionsContext, found: Found) {
     this.#context = context;
@@ -194,6 +193,7 @@ class Conditions {
     const first = { ...from.first };
     this.#filtered.add(first);
     const items = this.#named === undefined ? select.items : this.#named.expanded(select.items);
+    if (this.#named !== undefined) this.columnNames = this.#named.maskedNames(items);
     const where = and([...this.#filters(conditions), select.where]);
     return { ...select, items, from: { ...from, first }, where };
   }

@@ -58,12 +58,15 @@ const POSITION = /\bline (\d{1,7}), column (\d{1,7})\b/;
 
 const WITHHELD = 'the message of the engine is withheld, because a table of the query may be read in part only';
 
-/** The endpoint for queries whose caller may read a part of a table only. */
-export function partialEndpoint(endpoint: EngineEndpoint): EngineEndpoint {
+/**
+ * The endpoint for queries whose caller may read a part of a table only.
+ * @param columnNames of the result that the engine names otherwise, by position from 0
+ */
+export function partialEndpoint(endpoint: EngineEndpoint, columnNames: ReadonlyMap<number, string>): EngineEndpoint {
   return {
     url: endpoint.url,
     request: (request) => endpoint.request(request),
-    deliver: (request, sink) => deliver(endpoint, request, new PartialResponse(sink)),
+    deliver: (request, sink) => deliver(endpoint, request, new PartialResponse(sink, columnNames)),
   };
 }
 
@@ -73,6 +76,7 @@ export function partialEndpoint(endpoint: EngineEndpoint): EngineEndpoint {
  */
 export class PartialResponse implements ResponseSink {
   readonly #sink: ResponseSink;
+  readonly #columnNames: ReadonlyMap<number, string>;
   readonly #scanner = new ResponseScanner();
   #flow: ResponseFlow | undefined;
   #status = 0;
@@ -83,8 +87,9 @@ export class PartialResponse implements ResponseSink {
   /** Of an error that is not JSON. */
   #isText = false;
 
-  constructor(sink: ResponseSink) {
+  constructor(sink: ResponseSink, columnNames: ReadonlyMap<number, string>) {
     this.#sink = sink;
+    this.#columnNames = columnNames;
   }
 
   onAsked(flow: ResponseFlow): void {
@@ -153,13 +158,15 @@ export class PartialResponse implements ResponseSink {
     this.#hasBegun = true;
     const schema = schemaIn(this.#scanner.head);
     this.#hasSchema = schema !== undefined;
-    return Buffer.from(`{"resultTable":{${schema === undefined ? '' : `"dataSchema":${schema},`}"rows":[`);
+    return Buffer.from(
+      `{"resultTable":{${schema === undefined ? '' : `"dataSchema":${named(schema, this.#columnNames)},`}"rows":[`,
+    );
   }
 
   #tail({ hasTable, hasRows, dataSchema, fields }: ScannedResponse): string {
     const shown = fields.map(shownField).filter((field) => field !== undefined);
     const rest = shown.map(({ name, value }) => `${JSON.stringify(name)}:${value}`).join(',');
-    const schema = dataSchema === undefined ? '' : `"dataSchema":${dataSchema}`;
+    const schema = dataSchema === undefined ? '' : `"dataSchema":${named(dataSchema, this.#columnNames)}`;
     if (this.#hasBegun) return `]${schema === '' || this.#hasSchema ? '' : `,${schema}`}}${rest && `,${rest}`}}`;
     const table = [schema, hasRows ? '"rows":[]' : ''].filter((text) => text !== '').join(',');
     const all = [hasTable ? `"resultTable":{${table}}` : '', rest].filter((text) => text !== '');
@@ -173,6 +180,15 @@ function schemaIn(head: Uint8Array): string | undefined {
   if (table === undefined) return undefined;
   const schema = splitFields(Buffer.from(table.value)).find(({ name }) => name === 'dataSchema')?.value;
   return schema?.startsWith('{') === true ? schema : undefined;
+}
+
+/** @param schema JSON of `dataSchema` */
+function named(schema: string, names: ReadonlyMap<number, string>): string {
+  if (names.size === 0) return schema;
+  const read = JSON.parse(schema) as { readonly columnNames?: unknown };
+  if (!Array.isArray(read.columnNames)) return schema;
+  const columnNames = (read.columnNames as unknown[]).map((name, index) => names.get(index) ?? name);
+  return JSON.stringify({ ...read, columnNames });
 }
 
 function shownField(field: RawField): RawField | undefined {

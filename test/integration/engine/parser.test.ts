@@ -151,6 +151,7 @@ describe('the parsers', () => {
             multistage: false,
             commonTables: [],
             explains: false,
+            columnNames: new Map(),
           },
           limited as Reading,
         ),

@@ -51,6 +51,8 @@ export interface AuthorizedQuery {
   readonly explains: boolean;
   /** Written names of the common table expressions, for messages of the engine: the first one is `cte 1` in the text that it gets. */
   readonly commonTables: readonly string[];
+  /** See `JudgedSql.columnNames`. */
+  readonly columnNames: ReadonlyMap<number, string>;
   /** Fields of the JSON body for the engine. */
   readonly fields: Readonly<Record<string, string | boolean | readonly string[]>>;
   readonly headers: Readonly<Record<string, string>>;
@@ -155,6 +157,7 @@ export function engineForm(
     hasDefaultLimit: sql !== undefined && sql.limit === undefined && !sql.multistage,
     explains: all.some((one) => one.explains),
     commonTables: sql?.commonTables ?? [],
+    columnNames: sql?.columnNames ?? new Map(),
     fields: bodyFields(judged),
     headers: engineHeaders(exchange, database, isWhole),
   };
@@ -219,7 +222,9 @@ function acceptsGzip(value: string): boolean {
 
 /** The endpoint of a query, whose responses the caller may read. */
 export function readableEndpoint(endpoint: EngineEndpoint, query: AuthorizedQuery): EngineEndpoint {
-  return query.conditions.length > 0 ? partialEndpoint(endpoint) : namingEndpoint(endpoint, query.commonTables);
+  return query.conditions.length > 0
+    ? partialEndpoint(endpoint, query.columnNames)
+    : namingEndpoint(endpoint, query.commonTables);
 }
 
 /** The engine request of a query. It is always a POST of JSON, which all engine versions support. */

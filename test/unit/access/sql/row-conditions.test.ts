@@ -57,7 +57,7 @@ function printed(sql: string, { multistage = false, conditions }: Request = {}):
   try {
     const script = parsed(sql);
     const of = conditions === undefined ? conditionsOf : () => conditions;
-    const rewrite = conditioned(script, { conditionsOf: of, multistage, options: script.options });
+    const rewrite = conditioned(script, { conditionsOf: of, multistage, options: script.options })?.rewrite;
     const text = print(script, databases, 1_000_000, rewrite);
     // Printed once more, it must be the same.
     expect(print(script, databases, 1_000_000, rewrite)).toBe(text);

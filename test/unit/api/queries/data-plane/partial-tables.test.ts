@@ -181,6 +181,22 @@ describe.each(['/query/sql', '/query/sql?doPaginate=true'])('a caller with condi
     expect(found.text).toContain('`gone`, which its schema does not have');
   });
 
+  it('gets the name of a column that is masked', async () => {
+    const expression = filter(`lower(a) = 1`).condition.parts.slice(0, -2);
+    const masks = new Map([['a', { expression: { kind: 'sequence', parts: expression } as const, text: 'lower(a)' }]]);
+    reading = { allowed: true, conditions: { ...conditionsOf('me'), masks } };
+    const dataSchema = {
+      columnNames: ['lower(a)', 'owner', 'lower(a)'],
+      columnDataTypes: ['STRING', 'STRING', 'STRING'],
+    };
+    body = JSON.stringify({ ...RESPONSE, resultTable: { dataSchema, rows: [['x', 'me', 'x']] } });
+    const found = await call(path, 'SELECT a, owner, a AS shown FROM deals');
+    expect(asked()).toEqual([
+      `SELECT (lower ("a")), "owner", (lower ("a")) AS "shown" FROM "deals" WHERE ("owner" = 'me')`,
+    ]);
+    expect(found.json()).toMatchObject({ resultTable: { dataSchema: { columnNames: ['a', 'owner', 'lower(a)'] } } });
+  });
+
   it('reads only its columns', async () => {
     const columns = { kind: 'deny', names: new Set(['secret']) } as const;
     reading = { allowed: true, conditions: { ...conditionsOf('me'), columns } };
