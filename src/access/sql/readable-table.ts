@@ -28,6 +28,10 @@ export function readableTable(conditions: TableConditions, columns: ReadonlySet<
   const missing = [...used, ...masks.keys(), ...(conditions.columns?.names ?? [])].find((name) => !columns.has(name));
   if (missing !== undefined)
     return `the conditions of its policy name the column \`${missing.slice(0, MAX_SHOWN)}\`, which its schema does not have`;
+  // The engine may take the one for the other.
+  const folded = new Map([...columns].map((name) => [name.toLowerCase(), name]));
+  const twin = [...columns].find((name) => folded.get(name.toLowerCase()) !== name);
+  if (twin !== undefined) return `its schema has columns that differ in the case of letters only, such as \`${twin}\``;
   const isAll = conditions.columns === undefined && masks.size === 0;
   if (isAll) return { rows, columns: undefined, reserved: lowerCase(used), key };
   // The engine prints the columns of `SELECT *` in this order.

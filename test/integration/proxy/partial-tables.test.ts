@@ -271,7 +271,8 @@ it.each(ENGINES.flatMap((name) => PARTS.map((part) => [name, part.table, part] a
       const [found, expected] = [compared(part.body, isOrdered), compared(whole, isOrdered)];
       const hasDefect = isDefect(found) !== isDefect(expected);
       outcomes[hasDefect ? 'defects' : expected.errors === undefined ? 'rows' : 'errors']++;
-      const isSame = part.statusCode === 200 && (hasDefect || found.text === expected.text);
+      // For some texts 0.11 responds with 500 and nothing.
+      const isSame = part.statusCode === (whole === '' ? 500 : 200) && (hasDefect || found.text === expected.text);
       // Names of columns repeat literals of the query.
       const rows = JSON.stringify((JSON.parse(part.body || '{}') as Answer).resultTable?.rows ?? []);
       const hasOthers =

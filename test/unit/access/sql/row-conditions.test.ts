@@ -204,6 +204,11 @@ it.each(['skipUpsert', 'trace', 'enableNullHandling'])('the option %s is refused
   expect(printed(`SET ${option} = true; SELECT a FROM offers`)).not.toContain('in part only');
 });
 
+it('conditions of a table whose columns differ in case only allow nothing', () => {
+  const all = { rows: [[filter('a = 1')]], columns: undefined, masks: new Map(), key: '' };
+  expect(readableTable(all, new Set(['a', 'Secret', 'secret']))).toContain('differ in the case of letters only');
+});
+
 it.each([
   [{ rows: [] }, 'its row filters allow no row'],
   [{ rows: [[filter('gone = 1')]] }, '`gone`, which its schema does not have'],
