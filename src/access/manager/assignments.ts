@@ -83,7 +83,8 @@ export class AssignmentManager {
     }
     // A grant that the caller holds until the last expiry is also held until the earlier ones.
     const until = Math.max(...changes.map(({ subject }) => expiryOf(subject)));
-    await this.#escalation.requireMayAssign(caller, role, policies, until);
+    const subjects = changes.map(({ subject }) => subject);
+    await this.#escalation.requireMayAssign(caller, { role, policies, subjects, until });
     // With an earlier expiry the subject loses the role at that time.
     const shortens = changes.some(({ subject, existing }) => this.#endsEarlier(existing, subject));
     if (shortens) await this.#escalation.requireMayUnassign(caller, role);

@@ -16,6 +16,9 @@ import { TooManyComparisons, type Gain, type MissingGrant } from '../policy/gain
 import { PREDEFINED_POLICIES, SYSTEM_ADMIN } from '../policy/predefined.ts';
 import { formatSrn, policyResource, roleResource, type Srn } from '../policy/srn.ts';
 import type { Principal } from '../principal.ts';
+import type { Subject } from '../../resources/role-assignment.ts';
+import { sameSubject } from '../subjects.ts';
+import { problemOfDenies, type AddedDenies, type DenyProblem } from './deny-containment.ts';
 
 /** A change that a caller requests, and the right that allows it without the containment check. */
 interface Attempt {
@@ -46,7 +49,8 @@ const MAX_SINGLE_READS = 8;
 
 /**
  * Prevents privilege escalation. A caller who writes a policy, attaches, detaches, assigns or unassigns must hold every grant that any subject
- * gains by the change, or a delegation right on that policy or role. If a deny no longer applies, the subject gains what it denied.
+ * gains by the change, or a delegation right on that policy or role. If a deny no longer applies, the subject gains what it denied. A deny that
+ * begins to apply is compared as well (problemOfDenies()), so that nobody can deny to others what it cannot allow again.
  *
  * Every method checks only what its change adds. Concurrent changes by several callers, in any order, therefore give no subject more than
  * these callers hold together. Denies are read from the store, not from the local view: the view may be older, and a caller could remove a
@@ -95,10 +99,14 @@ export class EscalationGuard {
     if (old && isInvalid(old) && !this.#has(caller, attempt)) throw unreadable(attempt, name);
     const { allows, denies: denied } = byEffect(compilePolicy(name, after).statements);
     const kept = new Set(before?.statements.map(grantText));
-    // Subjects of the policy have the kept grants already. So a caller who does not hold them may still add denies.
-    const added = allows.filter(({ index }) => !kept.has(grantText(after.statements[index])));
-    this.#require(caller, attempt, { gained: added, denied });
-    this.#require(caller, attempt, { gained: byEffect(old?.statements ?? []).denies, denied });
+    const isNew = ({ index }: CompiledStatement): boolean => !kept.has(grantText(after.statements[index]));
+    const already = byEffect(old?.statements ?? []).denies;
+    // Subjects of the policy have the kept grants already. So a caller who does not hold them may still change others.
+    this.#require(caller, attempt, { gained: allows.filter(isNew), denied });
+    this.#require(caller, attempt, { gained: already, denied });
+    const roles = new Set(this.#directory.engine.rolesHolding(name));
+    const toCaller = this.#directory.rolesOf(caller).some((role) => roles.has(role));
+    this.#requireDenies(caller, attempt, { added: denied.filter(isNew), already, toCaller });
   }
 
   /**
@@ -115,10 +123,11 @@ export class EscalationGuard {
   ): void {
     const attempt = attaching(policy, role);
     const gained = this.#statements(caller, attempt, [policy], contents);
-    this.#require(caller, attempt, {
-      gained: byEffect(gained).allows,
-      denied: byEffect(gained.concat(readable(others, contents))).denies,
-    });
+    const { allows, denies } = byEffect(gained);
+    const already = byEffect(readable(others, contents)).denies;
+    this.#require(caller, attempt, { gained: allows, denied: denies.concat(already) });
+    const toCaller = this.#directory.rolesOf(caller).includes(role);
+    this.#requireDenies(caller, attempt, { added: denies, already, toCaller });
   }
 
   /**
@@ -143,10 +152,19 @@ export class EscalationGuard {
   }
 
   /**
-   * @param until expiry of the assignment, milliseconds since the epoch; Infinity for none
+   * @param subjects that get the role
+   * @param until last expiry of the assignments, milliseconds since the epoch; Infinity for none
    * @throws {ManagerError} forbidden; conflict if the role changes meanwhile
    */
-  async requireMayAssign(caller: Principal, role: string, policies: readonly string[], until: number): Promise<void> {
+  async requireMayAssign(
+    caller: Principal,
+    {
+      role,
+      policies,
+      subjects,
+      until,
+    }: { role: string; policies: readonly string[]; subjects: readonly Subject[]; until: number },
+  ): Promise<void> {
     const attempt = assigning(role);
     if (this.#has(caller, attempt)) return;
     // Its holders have all of it on access, whatever policies the stored role has and whatever these deny.
@@ -160,6 +178,9 @@ export class EscalationGuard {
     const gained = this.#statements(caller, attempt, policies, contents);
     const { allows, denies } = byEffect(gained);
     this.#require(caller, attempt, { gained: allows, denied: denies }, until);
+    const own = this.#directory.subjectsOf(caller);
+    const toCaller = subjects.some((subject) => own.some((other) => sameSubject(other, subject)));
+    this.#requireDenies(caller, attempt, { added: denies, already: [], toCaller }, until);
   }
 
   /** Also required to make an assignment expire earlier. @throws {ManagerError} forbidden */
@@ -207,22 +228,33 @@ export class EscalationGuard {
   /** @param until end of the gain, milliseconds since the epoch: the caller must hold it until then */
   #require(caller: Principal, attempt: Attempt, gain: Gain, until = Infinity): void {
     if (gain.gained.length === 0 || this.#has(caller, attempt)) return;
-    try {
-      const missing = this.#directory.grantsOf(caller).missingGrant(gain);
-      if (missing) throw refused(attempt, describe(missing));
-      const lasting = this.#directory.grantsLasting(caller, until);
-      const ending = lasting?.missingGrant(gain);
-      if (ending) throw refused(attempt, describe(ending, 'which you hold only for a shorter time'));
-    } catch (error) {
-      if (!(error instanceof TooManyComparisons)) throw error;
-      throw refused(attempt, 'it has too many statements to compare with your own: split the policy');
-    }
+    const missing = compared(attempt, () => this.#directory.grantsOf(caller).missingGrant(gain));
+    if (missing) throw refused(attempt, describe(missing));
+    const ending = compared(attempt, () => this.#directory.grantsLasting(caller, until)?.missingGrant(gain));
+    if (ending) throw refused(attempt, describe(ending, 'which you hold only for a shorter time'));
+  }
+
+  /** @param until end of the denies, milliseconds since the epoch */
+  #requireDenies(caller: Principal, attempt: Attempt, denies: AddedDenies, until = Infinity): void {
+    if (denies.added.length === 0 || this.#has(caller, attempt)) return;
+    const problem = compared(attempt, () => problemOfDenies(this.#directory, caller, denies, until));
+    if (problem) throw refused(attempt, describeDeny(problem));
   }
 }
 
 const PREDEFINED: ReadonlyMap<string, CompiledPolicy> = new Map(
   PREDEFINED_POLICIES.map(({ metadata, spec }) => [metadata.name, compilePolicy(metadata.name, spec)]),
 );
+
+/** @throws {ManagerError} forbidden, if the comparison exceeds its limit */
+function compared<T>(attempt: Attempt, comparison: () => T): T {
+  try {
+    return comparison();
+  } catch (error) {
+    if (!(error instanceof TooManyComparisons)) throw error;
+    throw refused(attempt, 'it has too many statements to compare with your own: split the policy');
+  }
+}
 
 /** Of the policies that exist and are valid. */
 function readable(policies: readonly string[], contents: PolicyContents): readonly CompiledStatement[] {
@@ -257,6 +289,11 @@ function describe({ statement, action, resource, deniedBy }: MissingGrant, notHe
   const gives = statement.effect === 'allow' ? `gives ${grant}` : `removes the deny of ${grant}`;
   const lacks = deniedBy ? `which ${placeOf(deniedBy)} denies to you` : notHeld;
   return `${placeOf(statement)} ${gives}, ${lacks}`;
+}
+
+function describeDeny({ missing: { statement, action, resource }, why }: DenyProblem): string {
+  const whom = why === 'not-held' ? ', which you do not hold' : ' to you, too';
+  return `${placeOf(statement)} denies \`${action}\` on \`${resource}\`${whom}, so that you could not take it back`;
 }
 
 function placeOf({ policy, index }: CompiledStatement): string {

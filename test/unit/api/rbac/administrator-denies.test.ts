@@ -13,7 +13,7 @@ import { MemoryStore, SharedBackend } from '../../access/memory-store.ts';
 import { ADMINISTRATION } from '../../access/naive.ts';
 import { inPath, NOW, testGateway, type Answer, type TestGateway } from './gateway.ts';
 
-/** May do all of the RBAC manager, and nothing more. */
+/** May do all of the RBAC manager, and attach and assign what it does not hold itself. */
 const MALLORY: Principal = { ...ALICE, id: 'mallory@example.com', srn: 'srn2:user#mallory@example.com', groups: [] };
 const CHIEF: Principal = { ...MALLORY, id: 'chief@ops.example', groups: ['g'], domain: 'ops.example' };
 const user = (name: string): Subject => ({ type: 'user-email', name });
@@ -21,6 +21,11 @@ const chief = user(CHIEF.id);
 const mallory = user(MALLORY.id);
 
 const DENY_ALL: Statement = { effect: 'deny', actions: ['*'], resources: ['*'] };
+const BINDING: Statement = {
+  effect: 'allow',
+  actions: ['BindPolicy', 'AssignRole'],
+  resources: ['srn2:policy#denying', 'srn2:role#r'],
+};
 const HARMLESS: Statement = { effect: 'allow', actions: ['GetRole'], resources: ['srn2:role#x'] };
 const INVALID: Statement = { effect: 'allow', actions: ['Quary'], resources: ['*'] };
 const EVERYTHING: Statement = { effect: 'allow', actions: ['*'], resources: ['*'] };
@@ -31,8 +36,10 @@ const adminRole = { levels: [{ kind: 'role', id: 'system-admin' }] };
 async function scene(): Promise<{ delegate: TestGateway; admin: TestGateway; settled: () => Promise<void> }> {
   const backend = new SharedBackend();
   const [first, second] = [new MemoryStore(backend), new MemoryStore(backend)];
-  const delegate = await testGateway({ principal: MALLORY, roles: ['rbac-admin'], store: first });
+  const delegate = await testGateway({ principal: MALLORY, roles: ['rbac-admin', 'binder'], store: first });
   delegate.store.seed(
+    role('binder', { policies: ['binding'] }),
+    policy('binding', { statements: [BINDING] }),
     roleAssignment('chief', { role: 'system-admin', subjects: [chief] }),
     role('r', { policies: [] }),
     policy('denying', { statements: [DENY_ALL] }),

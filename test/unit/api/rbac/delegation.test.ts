@@ -139,11 +139,16 @@ describe('a team that manages its own access', () => {
       403,
       expect.stringContaining('removes the deny of `Query` on `srn2:table#a_salaries`'),
     ]);
-    // A deny may be widened and moved to another policy of the role.
-    expect((await call('PUT', policyPath('team-a-not'), document(deny(['Que*'], 'srn2:table#a_s*')))).status).toBe(200);
-    expect(
-      (await call('POST', '/policies', { name: 'team-a-not2', ...document(deny(['Que*'], 'srn2:table#a*')) })).status,
-    ).toBe(200);
+    // A deny may be moved to another policy of the role, but not be widened.
+    const wider = await call('PUT', policyPath('team-a-not'), document(deny(['Query'], 'srn2:table#a_s*')));
+    expect([wider.status, wider.body.message]).toEqual([
+      403,
+      expect.stringContaining(
+        'statements[0] of policy `team-a-not` denies `Query` on `srn2:table#a_s*` to you, too, so that you could not take it back',
+      ),
+    ]);
+    const same = document(deny(['Query'], 'srn2:table#a_salaries'));
+    expect((await call('POST', '/policies', { name: 'team-a-not2', ...same })).status).toBe(200);
     expect((await call('POST', rolePath('team-a-admin', '/attach-policy'), attached('team-a-not2'))).status).toBe(200);
     expect((await call('POST', rolePath('team-a-admin', '/detach-policy'), attached('team-a-not'))).status).toBe(200);
   });
@@ -153,9 +158,97 @@ describe('a team that manages its own access', () => {
     const wide = [allow(['DeleteTable'], 'srn2:table#*'), deny(['Query'], 'srn2:table#*')];
     store.seed(policy('team-a-wide', { statements: wide }));
     expect((await call('PUT', policyPath('team-a-wide'), { description: 'x', ...document(...wide) })).status).toBe(200);
-    // Denies may be added without holding what the policy allows.
+    // A deny of what is denied already needs nothing, another one what it denies.
+    const same = [...wide, deny(['Query'], 'srn2:table#x')];
+    expect((await call('PUT', policyPath('team-a-wide'), document(...same))).status).toBe(200);
     const narrower = [...wide, deny(['DeleteTable'], 'srn2:table#x')];
-    expect((await call('PUT', policyPath('team-a-wide'), document(...narrower))).status).toBe(200);
+    expect((await call('PUT', policyPath('team-a-wide'), document(...narrower))).status).toBe(403);
+  });
+
+  describe('denies others only what it holds', () => {
+    const EVERYBODY = { subject: 'example.com', subjectType: 'domain' };
+    const start = async () => {
+      const gateway = await gatewayFor({ 'team-a-own': TEAM, 'team-a-reads': [READS] });
+      gateway.store.seed(
+        role('team-a-r'),
+        policy('closed', { statements: [deny(['*'], '*')] }),
+        policy('team-a-closed', { statements: [deny(['Query'], 'srn2:table#*')] }),
+        role('team-a-shut', { policies: ['team-a-closed'] }),
+      );
+      return gateway;
+    };
+
+    it.each([
+      ['everything', deny(['*'], '*'), '`*` on `srn2:environment#*`'],
+      ['other tables', deny(['Query'], 'srn2:table#a_events', 'srn2:table#b'), '`Query` on `srn2:table#b`'],
+      ['another action', deny(['GetSize'], 'srn2:table#a_events'), '`GetSize` on `srn2:table#a_events`'],
+      ['other roles', deny(['GetRole'], 'srn2:role#*'), '`GetRole` on `srn2:role#*`'],
+    ])('and not %s, by a new policy, a change, an attachment', async (_what, statement, missing) => {
+      const { call, store } = await start();
+      store.seed(policy('team-a-p', { statements: [READS] }), policy('ready', { statements: [statement] }));
+      const refusals = [
+        await call('POST', '/policies', { name: 'team-a-q', ...document(statement) }),
+        await call('PUT', policyPath('team-a-p'), document(READS, statement)),
+        await call('POST', rolePath('team-a-r', '/attach-policy'), attached('ready')),
+      ];
+      for (const { status, body } of refusals) {
+        const lacks = 'which you do not hold, so that you could not take it back; the right `';
+        expect([status, body.message]).toEqual([403, expect.stringContaining(`denies ${missing}, ${lacks}`)]);
+      }
+      expect(store.get('Role', 'team-a-r')?.spec.policies ?? []).toEqual([]);
+    });
+
+    it('and not by a role that has the deny already', async () => {
+      const { call } = await start();
+      const { status, body } = await call('POST', rolePath('team-a-shut', '/create-assignment'), EVERYBODY);
+      expect([status, body.message]).toEqual([
+        403,
+        expect.stringContaining(
+          'statements[0] of policy `team-a-closed` denies `Query` on `srn2:table#*`, which you do not hold',
+        ),
+      ]);
+    });
+
+    it('and takes each of its denies back', async () => {
+      const { call, directory } = await start();
+      const held = deny(['Query'], 'srn2:table#a_*');
+      const steps: ['POST' | 'PUT', string, object][] = [
+        ['POST', '/policies', { name: 'team-a-p', ...document(held) }],
+        ['POST', rolePath('team-a-r', '/attach-policy'), attached('team-a-p')],
+        ['POST', rolePath('team-a-r', '/create-assignment'), bob],
+        ['POST', rolePath('team-a-r', '/delete-assignment'), bob],
+        ['POST', rolePath('team-a-r', '/create-assignment'), bob],
+        ['PUT', policyPath('team-a-p'), document(deny(['Query'], 'srn2:table#a_x'))],
+        ['POST', rolePath('team-a-r', '/detach-policy'), attached('team-a-p')],
+      ];
+      for (const [method, path, body] of steps)
+        expect((await call(method, path, body)).status, `${method} ${path}`).toBe(200);
+      expect(directory.isAllowed(ALICE, 'Query', { levels: [{ kind: 'table', id: 'a_x' }] })).toBe(true);
+    });
+
+    it('and not itself: by its own role, and as one of the subjects', async () => {
+      const { call, store } = await start();
+      const held = deny(['Query'], 'srn2:table#a_x');
+      store.seed(policy('team-a-p', { statements: [held] }), role('team-a-s', { policies: ['team-a-p'] }));
+      const refusals = [
+        await call('PUT', policyPath('team-a-reads'), document(READS, held)),
+        await call('POST', rolePath('team-a-admin', '/attach-policy'), attached('team-a-p')),
+        await call('POST', rolePath('team-a-s', '/create-assignment'), {
+          subject: ALICE.id,
+          subjectType: 'user-email',
+        }),
+        await call('POST', rolePath('team-a-s', '/create-assignment'), {
+          subject: ALICE.groups[0],
+          subjectType: 'group',
+        }),
+      ];
+      for (const { status, body } of refusals)
+        expect([status, body.message]).toEqual([
+          403,
+          expect.stringContaining('denies `Query` on `srn2:table#a_x` to you, too'),
+        ]);
+      expect((await call('POST', rolePath('team-a-s', '/create-assignment'), bob)).status).toBe(200);
+    });
   });
 });
 
