@@ -41,21 +41,15 @@ export class BrokerAttempt implements ResponseSink {
     this.url = options.url;
     this.#isRepeatable = options.isRepeatable;
     this.#onLost = options.onLost;
-    // Avoids an unhandled rejection where the exchange fails before this is awaited.
-    this.#outcome.promise.catch(() => undefined);
   }
 
   /**
    * Sends the query. Resolves when the sink gets the response.
    * @throws {EngineError} where the sink got nothing; unreachable if another broker should be tried
    */
-  async ask(
-    endpoint: Pick<PooledEndpoint, 'deliver'>,
-    request: EngineRequest,
-    mayLeave?: () => boolean,
-  ): Promise<void> {
-    await endpoint.deliver(request, this, mayLeave);
-    await this.#outcome.promise;
+  ask(endpoint: Pick<PooledEndpoint, 'deliver'>, request: EngineRequest, mayLeave?: () => boolean): Promise<void> {
+    endpoint.deliver(request, this, mayLeave).catch((error: unknown) => this.#outcome.reject(error));
+    return this.#outcome.promise;
   }
 
   onAsked(flow: ResponseFlow): void {

@@ -100,34 +100,42 @@ export class PooledEndpoint implements EngineEndpoint {
   }
 
   /** @param mayLeave whether the request may end with a `HungEndpointError`; asked when the endpoint hangs. Default: it waits for its time-outs */
-  async deliver(request: EngineRequest, sink: ResponseSink, mayLeave?: () => boolean): Promise<void> {
+  deliver(request: EngineRequest, sink: ResponseSink, mayLeave?: () => boolean): Promise<void> {
     // undici accepts an absolute URL here and would send it to that server.
     if (!request.path.startsWith('/')) {
-      throw new EndpointError('bad-response', `the path of the request to ${this.url} is invalid`, { reached: false });
+      const message = `the path of the request to ${this.url} is invalid`;
+      return Promise.reject(new EndpointError('bad-response', message, { reached: false }));
     }
     const call = this.upstream?.begin(() => spanName(request), request.method, request.trail);
-    const authorization = await this.#authorization(call);
-    const { headersTimeoutMs = this.#limits.headersTimeoutMs, signal, caller = OWN } = request;
-    const hangs = this.#hangs;
-    return new Delivery(dispatchOptions(request, authorization, call?.headers), sink, {
-      pool: this.#pool,
-      clock: this.#clock,
-      endpoint: this,
-      caller,
-      headersTimeoutMs,
-      repeatable: isRepeatable(request),
-      signal,
-      answered: (status) => this.#noteStatus(status),
-      call,
-      watch: hangs && mayLeave && { hangs, mayLeave },
-    }).start();
+    const send = (authorization: string | undefined): Promise<void> => {
+      const options = dispatchOptions(request, authorization, call?.headers);
+      const { headersTimeoutMs = this.#limits.headersTimeoutMs, signal, caller = OWN } = request;
+      const hangs = this.#hangs;
+      return new Delivery(options, sink, {
+        pool: this.#pool,
+        clock: this.#clock,
+        endpoint: this,
+        caller,
+        headersTimeoutMs,
+        repeatable: isRepeatable(request),
+        signal,
+        answered: (status) => this.#noteStatus(status),
+        call,
+        watch: hangs && mayLeave && { hangs, mayLeave },
+      }).start();
+    };
+    const authorization = this.#credential.header();
+    return authorization instanceof Promise ? this.#known(authorization, call).then(send) : send(authorization);
   }
 
   /** @throws {EngineError} an error of the credential */
-  async #authorization(call: UpstreamCall | undefined): Promise<string | undefined> {
+  async #known(
+    authorization: Promise<string | undefined>,
+    call: UpstreamCall | undefined,
+  ): Promise<string | undefined> {
     this.#entering++;
     try {
-      return await this.#credential.header();
+      return await authorization;
     } catch (error) {
       call?.end(outcomeOfError(error));
       throw error;

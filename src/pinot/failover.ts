@@ -127,40 +127,42 @@ export class FailoverEndpoint implements EngineEndpoint {
 
 /** The endpoints that one request has tried, and those that are left. */
 class Course {
-  readonly #left: Set<PooledEndpoint>;
-  readonly #tried = new Set<PooledEndpoint>();
+  readonly #endpoints: PooledEndpoint[];
   readonly #suspects: Suspects;
+  #tried = 0;
 
   constructor(endpoints: readonly PooledEndpoint[], suspects: Suspects) {
-    this.#left = new Set(endpoints);
+    this.#endpoints = [...endpoints];
     this.#suspects = suspects;
   }
 
   get hasNext(): boolean {
-    return this.#left.size > 0;
+    return this.#tried < this.#endpoints.length;
   }
 
   /** Whether one is left that did not fail recently. */
   get hasUnsuspected(): boolean {
-    return this.#unsuspected() !== undefined;
+    return this.#unsuspected() >= 0;
   }
 
   add(endpoints: readonly PooledEndpoint[]): void {
-    for (const endpoint of endpoints) if (!this.#tried.has(endpoint)) this.#left.add(endpoint);
+    const known = new Set(this.#endpoints);
+    this.#endpoints.push(...endpoints.filter((endpoint) => !known.has(endpoint)));
   }
 
   /** The next endpoint: the first one, but those that failed recently last. Requires `hasNext`. */
   next(): PooledEndpoint {
-    const next = this.#unsuspected() ?? [...this.#left][0];
+    const at = Math.max(this.#unsuspected(), this.#tried);
+    const next = this.#endpoints[at];
     if (next === undefined) throw new TypeError('no endpoint is left');
-    this.#left.delete(next);
-    this.#tried.add(next);
+    this.#endpoints.copyWithin(this.#tried + 1, this.#tried, at);
+    this.#endpoints[this.#tried++] = next;
     return next;
   }
 
-  #unsuspected(): PooledEndpoint | undefined {
-    for (const endpoint of this.#left) if (!this.#suspects.has(endpoint.url)) return endpoint;
-    return undefined;
+  /** Its position; negative for none. */
+  #unsuspected(): number {
+    return this.#endpoints.findIndex(({ url }, at) => at >= this.#tried && !this.#suspects.has(url));
   }
 }
 

@@ -22,7 +22,8 @@ const SERVER_ERROR = 500;
 
 /** 1.2 and newer report the code of the first error of a query in this header, and -1 for none. */
 const ERROR_CODE = 'x-pinot-error-code';
-const ERRORS_BEGIN = Buffer.from('"exceptions":[{');
+const EXCEPTIONS = Buffer.from('"exceptions":[');
+const OBJECT = '{'.charCodeAt(0);
 /** Errors are short texts; a longer body is not one of them. */
 const MAX_UNPACKED_BYTES = 1024 * 1024;
 
@@ -51,13 +52,19 @@ export function isStoppingResponse(head: ResponseHead, chunks: readonly Buffer[]
   const code = headerOf(head.rawHeaders, ERROR_CODE);
   if (code === '-1') return false;
   const body = unpacked(head, chunks, code !== undefined);
-  if (body === undefined || !body.includes(ERRORS_BEGIN)) return false;
+  if (body === undefined || !hasExceptions(body)) return false;
   const exceptions = exceptionsOf(body);
   return exceptions.some(
     ({ errorCode, message }) =>
       errorCode === REQUEST_SEND ||
       (OF_POOLS.has(errorCode) && typeof message === 'string' && POOL_SHUT_DOWN.test(message)),
   );
+}
+
+/** The field is after the rows: the search begins at the end. */
+function hasExceptions(body: Buffer): boolean {
+  const at = body.lastIndexOf(EXCEPTIONS);
+  return at >= 0 && body[at + EXCEPTIONS.length] === OBJECT;
 }
 
 /** @param known whether the head reports an error; otherwise compressed bodies are not worth unpacking */

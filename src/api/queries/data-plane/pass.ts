@@ -22,10 +22,9 @@ export async function passQuery(
   const { path, served, explains } = query;
   const { signal } = exchange;
   const endpoint = path.runner === 'broker' ? await engine.brokerFor(served, signal) : engine.controller;
-  const lease = await admit(memory, exchange.principal.srn, {
-    units: PASS_BYTES + (explains ? PLAN_BYTES : 0),
-    signal,
-  });
+  const units = PASS_BYTES + (explains ? PLAN_BYTES : 0);
+  const place = admit(memory, exchange.principal.srn, { units, signal });
+  const lease = place instanceof Promise ? await place : place;
   exchange.onClose(() => lease.release());
   await passResponse(exchange, readableEndpoint(endpoint, query), engineRequest(query, exchange), {
     tables: authorizedTables(exchange, query),

@@ -88,7 +88,8 @@ async function readWritten(
   const options = { max: bodyBytes, memory, caller: principal.srn, signal };
   return withBody(exchange.request, options, async (bytes) => {
     const turn = turnFor(bytes.length);
-    await turn();
+    const waits = turn();
+    if (waits !== undefined) await waits;
     const body = await readJsonBody(exchange, bytes, json, turn);
     return { query: path === '/validateMultiStageQuery' ? readValidationBody(body) : readSqlBody(body), paging, turn };
   });

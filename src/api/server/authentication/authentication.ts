@@ -34,13 +34,11 @@ const HOW_TO_AUTHENTICATE = 'send `Authorization: Bearer <token>`, or a service 
 
 type ExtractedCredential = Credential | { readonly problem: 'none' | 'malformed'; readonly message: string };
 
-/** The credential of a request: its `Authorization` header, otherwise the dashboard session. */
-async function extractCredential(
+/** The credential of the dashboard session, for a request without an `Authorization` header. */
+async function sessionCredential(
   request: Pick<RequestContext, 'headers' | 'protocol'>,
   sessions: Sessions,
 ): Promise<ExtractedCredential> {
-  const header = request.headers.authorization;
-  if (header !== undefined && header !== '') return credentialOf(header);
   const cookie = sessionCookie(request);
   if (cookie === undefined) return { problem: 'none', message: `no credential was sent: ${HOW_TO_AUTHENTICATE}` };
   const session = await sessions.open(cookie);
@@ -109,7 +107,8 @@ export class Authentication {
   }
 
   async #authenticate(request: RequestContext): Promise<void> {
-    const credential = await extractCredential(request, this.#sessions);
+    const { authorization } = request.headers;
+    const credential = authorization ? credentialOf(authorization) : await sessionCredential(request, this.#sessions);
     if ('problem' in credential) {
       if (credential.problem === 'malformed') this.#attempts.failed({ address: request.clientAddress });
       throw unauthorized(request, credential.message);

@@ -34,7 +34,8 @@ export async function withBody<T>(
   const announced = Number(raw.headers['content-length'] ?? max);
   const memory = new BodyMemory(options);
   try {
-    await memory.hold(Math.min(announced, max, FIRST_BYTES));
+    const waits = memory.hold(Math.min(announced, max, FIRST_BYTES));
+    if (waits !== undefined) await waits;
     return await use(await readBody(raw, max, memory));
   } finally {
     memory.release();
@@ -61,14 +62,18 @@ class BodyMemory {
     this.#options = options;
   }
 
-  /** Waits until there is memory for this size. */
-  async hold(bytes: number): Promise<void> {
+  /** Waits until there is memory for this size; there is no promise where there is some. */
+  hold(bytes: number): Promise<void> | undefined {
     const { memory, caller, signal, max } = this.#options;
     // Twice as much each time, so that a body has few places.
     const units = Math.min(Math.max(bytes - this.held, this.held), Math.max(max - this.held, 0));
-    if (units === 0) return;
-    this.#places.push(await admit(memory, caller, { units, signal }));
-    this.held += units;
+    if (units === 0) return undefined;
+    const add = (place: Place): void => {
+      this.#places.push(place);
+      this.held += units;
+    };
+    const place = admit(memory, caller, { units, signal });
+    return place instanceof Promise ? place.then(add) : void add(place);
   }
 
   release(): void {
@@ -93,9 +98,10 @@ function readBody(raw: IncomingMessage, max: number, memory: BodyMemory): Promis
       return fail(new HttpError(413, `the body is too large: at most ${max} bytes are allowed`, { headers }));
     }
     chunks.push(chunk);
-    if (size <= memory.held) return;
+    const waits = size <= memory.held ? undefined : memory.hold(size);
+    if (waits === undefined) return;
     raw.pause();
-    memory.hold(size).then(() => raw.resume(), fail);
+    waits.then(() => raw.resume(), fail);
   };
   const onBroken = (cause?: Error): void => {
     if (!raw.readableEnded) reject(new HttpError(400, 'the request body ended unexpectedly', { cause }));

@@ -62,11 +62,20 @@ const PAGING = ['doPaginate', 'getCursor'] as const;
 
 /** @throws {HttpError} 400 for an ambiguous URL */
 export function classify(url: string): RequestClass {
+  return PLAIN_CLASSES.get(url) ?? classOfTarget(url);
+}
+
+function classOfTarget(url: string): RequestClass {
   const target = readTarget(url);
   const path = target.segments.join('/');
   const sql = Object.hasOwn(SQL_PATHS, path) ? SQL_PATHS[path] : undefined;
   return { ...target, sql, kind: sql === undefined ? kindOf(target) : sqlKind(sql, target) };
 }
+
+/** The classes of most requests: paths of queries without parameters. */
+const PLAIN_CLASSES: ReadonlyMap<string, RequestClass> = new Map(
+  Object.keys(SQL_PATHS).map((path) => [`/${path}`, classOfTarget(`/${path}`)]),
+);
 
 function sqlKind({ path }: SqlPath, { parameters }: RequestTarget): RequestKind {
   const paged = PAGING.some((name) => parameters.has(name) && parameters.get(name) !== 'false');

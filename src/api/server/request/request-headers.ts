@@ -24,12 +24,12 @@ export function checkHeaders({
   }
   checkConnection(headers.connection);
   databaseOf(headers);
-  const seen = new Set<string>();
+  const seen: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = (rawHeaders[i] as string).toLowerCase();
     if (!SINGLE_VALUED.has(name)) continue;
-    if (seen.has(name)) throw new HttpError(400, `the header \`${name}\` is given more than once`);
-    seen.add(name);
+    if (seen.includes(name)) throw new HttpError(400, `the header \`${name}\` is given more than once`);
+    seen.push(name);
   }
 }
 

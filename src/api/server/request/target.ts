@@ -84,6 +84,7 @@ export function singleParameter(parameters: URLSearchParams, name: string): stri
 
 /** The values of all parameters. @throws {HttpError} 400 where one is repeated: servers differ in which value they use */
 export function singleParameters(parameters: URLSearchParams): Record<string, string> {
+  if (parameters.size === 0) return {};
   const values = new Map<string, string>();
   for (const [name, value] of parameters) {
     if (values.has(name)) throw refused(`the parameter \`${name}\` is given more than once`);
