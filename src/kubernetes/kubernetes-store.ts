@@ -11,7 +11,7 @@ import {
   type StoreHealth,
   type WriteOptions,
 } from '../store/resource-store.ts';
-import { hasPartLabel, requirePartLabel } from '../store/secret-label.ts';
+import { requirePartLabel } from '../store/secret-label.ts';
 import { Views } from '../store/views.ts';
 import { KubernetesApiError } from './api-error.ts';
 import { KindCache } from './kind-cache.ts';
@@ -48,9 +48,8 @@ interface KindSlot<K extends CustomKind> {
 /**
  * The resources of one namespace of a Kubernetes API. Watches the custom resources from construction to close().
  *
- * Secrets are neither listed nor watched: RBAC cannot restrict both to the Secrets of olap-warden, so they require the right to read every
- * Secret of the namespace. get(), list() and subscribe() show none. read() sends a patch that changes nothing, because an admission policy
- * can restrict patches to olap-warden's Secrets, and admission policies do not apply to a GET.
+ * Secrets are neither listed nor watched, and the operator has no right to read or change one: RBAC cannot restrict that to the Secrets of
+ * olap-warden. get(), list() and subscribe() show none, and read() is refused unless the Secret is granted by its name.
  */
 export class KubernetesStore implements ResourceStore {
   readonly #transport: StoreTransport;
@@ -112,17 +111,12 @@ export class KubernetesStore implements ResourceStore {
   ): Promise<ResourceByKind[K] | undefined> {
     if (!isObjectName(name)) return undefined;
     const resource = this.#resource(kind);
-    const patch = kind === 'Secret' ? { body: {}, contentType: 'application/merge-patch+json' } : {};
     try {
-      const method = kind === 'Secret' ? 'PATCH' : 'GET';
-      const { body } = await this.#transport.request<RawObject>(method, `${resource.path}/${name}`, {
-        ...patch,
+      const { body } = await this.#transport.request<RawObject>('GET', `${resource.path}/${name}`, {
         signal,
         timeoutMs: READ_TIMEOUT_MS,
       });
-      const object = fromApi(body, resource);
-      if (object.kind === 'Secret' && !hasPartLabel(object)) throw foreign(name);
-      return object;
+      return fromApi(body, resource);
     } catch (error) {
       if (error instanceof KubernetesApiError && error.code === 'not-found') return undefined;
       throw error;
@@ -221,14 +215,21 @@ export class KubernetesStore implements ResourceStore {
     return written;
   }
 
-  async #delete(kind: ResourceKind, name: string, { uid, resourceVersion, signal }: DeleteOptions): Promise<void> {
+  async #delete(kind: ResourceKind, name: string, options: DeleteOptions): Promise<void> {
+    const { uid, resourceVersion, dryRun, signal } = options;
     const resource = this.#resource(kind);
     const cache = this.#cache(kind);
     const { body } = await this.#transport.request<RawObject>('DELETE', `${resource.path}/${name}`, {
-      body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } },
+      body: {
+        apiVersion: 'v1',
+        kind: 'DeleteOptions',
+        preconditions: { uid, resourceVersion },
+        ...(dryRun ? { dryRun: ['All'] } : {}),
+      },
       signal,
       timeoutMs: WRITE_TIMEOUT_MS,
     });
+    if (dryRun) return;
     // The response is a Status when the object is deleted, and the object itself while it has finalizers.
     const pending = body['kind'] !== 'Status' && (body.metadata?.finalizers ?? []).length > 0;
     if (pending) cache?.written(fromApi(body, resource));
@@ -254,8 +255,4 @@ export class KubernetesStore implements ResourceStore {
 function uidOf(body: RawObject): string | undefined {
   if (body['kind'] !== 'Status') return body.metadata?.uid;
   return (body['details'] as { uid?: string } | undefined)?.uid;
-}
-
-function foreign(name: string): StoreError {
-  return new StoreError('invalid', `Secret \`${name}\` exists and does not belong to olap-warden`);
 }

@@ -166,7 +166,7 @@ async function runWhileLeading(
     new Controller(
       serviceTokenReconciler({
         ...(tokenGraceMs === undefined ? {} : { graceMs: tokenGraceMs }),
-        ...(transport ? {} : { owns: isOwnedByName, statusCanBeLost: true }),
+        ...(transport ? {} : { owns: isOwnedByName }),
       }),
       ports,
     ),

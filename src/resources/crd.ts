@@ -3,6 +3,7 @@ import type { CustomKind } from './kinds.ts';
 import { KINDS } from './kinds.ts';
 import { GROUP, SERVED_VERSIONS, VERSION, type ServedVersion } from './meta.ts';
 import type { PrinterColumn, Rule } from './schema.ts';
+import { TIME_PATTERN } from './time.ts';
 
 /** The category of every kind: `kubectl get olap`. */
 const CATEGORY = 'olap';
@@ -69,7 +70,7 @@ function objectSchema(kind: CustomKind, version: ServedVersion): JsonSchema {
       apiVersion: { type: 'string', description: `The API version of the object: ${GROUP}/${version}.` },
       kind: { type: 'string', description: `The kind of the object: ${kind}.` },
       metadata: { type: 'object' },
-      spec: withRules(structural(definition.spec), definition.rules),
+      spec: withRules(transformSchema(structural(definition.spec), withTimePattern), definition.rules),
       status: structural(definition.status),
     },
   };
@@ -100,6 +101,11 @@ function structural(schema: object): JsonSchema {
     // Written over the old one, so that the keywords keep their order.
     return typeof rest['pattern'] === 'string' ? { ...rest, pattern: goPattern(rest['pattern']) } : rest;
   });
+}
+
+/** The API server's own `date-time` accepts times that its CEL or JavaScript cannot read. */
+function withTimePattern(schema: JsonSchema): JsonSchema {
+  return schema['format'] === 'date-time' ? { ...schema, pattern: TIME_PATTERN } : schema;
 }
 
 function withRules(schema: JsonSchema, rules: readonly Pick<Rule<never>, 'cel' | 'message'>[]): JsonSchema {

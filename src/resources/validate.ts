@@ -4,6 +4,7 @@ import { plainSchema, transformSchema, type JsonSchema } from './json-schema.ts'
 import { KINDS, type CustomKind, type ResourceByKind, type ResourceKind } from './kinds.ts';
 import { API_VERSIONS, NAME_MAX_LENGTH, NAME_PATTERN } from './meta.ts';
 import type { Rule } from './schema.ts';
+import { isTime } from './time.ts';
 import { toValidationError, type ValidationError } from './validation-message.ts';
 
 export type ValidationResult<T> =
@@ -85,7 +86,8 @@ const uniqueKeys: SchemaValidateFunction = (keys: string[], data: unknown[]) => 
 
 const ajv = new Ajv({ allErrors: true, strict: true, useDefaults: true, verbose: true });
 // The package is CommonJS: the function is the default export of its namespace.
-formatsModule.default(ajv, ['date-time', 'int64']);
+formatsModule.default(ajv, ['int64']);
+ajv.addFormat('date-time', isTime);
 ajv.addKeyword({ keyword: 'x-kubernetes-list-type', schemaType: 'string' });
 ajv.addKeyword({ keyword: 'x-kubernetes-validations', schemaType: 'array' });
 ajv.addKeyword({

@@ -49,6 +49,8 @@ export interface DeleteOptions extends WriteOptions {
   /** Deletes only an object with this uid; otherwise `conflict`. */
   readonly uid?: string;
   readonly resourceVersion?: string;
+  /** Deletes nothing: the promise resolves or rejects as that of the deletion. It tells whether the object exists without a right to read it. */
+  readonly dryRun?: boolean;
 }
 
 /** How current the store's view is. */
@@ -67,7 +69,7 @@ export interface StoreHealth {
  * Writes go to the backing store. When a write's promise resolves, the local view contains the result (read your own writes) and its event has
  * been delivered. Writes are optimistic: an object whose `metadata.resourceVersion` is not the current one is rejected with `conflict`.
  *
- * A Kubernetes store has no view of Secrets: only read() returns one, and readAll() is forbidden. A Secret must have the label
+ * A Kubernetes store has no view of Secrets: read() requires a right on the single Secret, and readAll() is forbidden. A Secret must have the label
  * `olapwarden.io/part`.
  */
 export interface ResourceStore {
@@ -81,7 +83,7 @@ export interface ResourceStore {
    * Reads one object from the backing store, not from the local view: the result contains every write that was acknowledged before this call, by any
    * process. For a decision that must not be wrong when another process writes at the same time.
    * @returns undefined if it does not exist
-   * @throws {StoreError} forbidden, unavailable; invalid: a Secret that does not belong to olap-warden
+   * @throws {StoreError} forbidden, unavailable
    */
   read<K extends ResourceKind>(kind: K, name: string, options?: ReadOptions): Promise<ResourceByKind[K] | undefined>;
   /** Reads all objects of a kind from the backing store, like read(). Their number is unlimited. @throws {StoreError} forbidden, unavailable */
@@ -109,7 +111,7 @@ export interface ResourceStore {
     object: ResourceByKind[K],
     options?: WriteOptions,
   ): Promise<ResourceByKind[K]>;
-  /** Deletes an object. @throws {StoreError} not-found, conflict, forbidden, unavailable */
+  /** Deletes an object. @throws {StoreError} not-found, conflict, invalid, forbidden, unavailable */
   delete(kind: ResourceKind, name: string, options?: DeleteOptions): Promise<void>;
   health(): StoreHealth;
   /** Stops watching and releases all resources. No events are delivered afterwards. */

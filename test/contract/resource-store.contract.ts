@@ -296,7 +296,10 @@ export function describeResourceStore(name: string, start: () => Promise<StoreFi
         expect(code).toBe('invalid');
         expect(message).toContain(LABELS.part);
       }
+      await store.delete('Secret', 'token-a', { dryRun: true });
+      expect(await store.read('Secret', 'token-a')).toEqual(updated);
       await store.delete('Secret', 'token-a', { uid: updated.metadata.uid! });
+      expect((await refusal(store.delete('Secret', 'token-a', { dryRun: true }))).code).toBe('not-found');
       expect(await store.read('Secret', 'token-a')).toBeUndefined();
     });
 

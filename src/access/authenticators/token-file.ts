@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { errorMessage } from '../../platform/plain-error.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { isTime } from '../../resources/time.ts';
 import type { AuthenticationResult, Authenticator, Credential } from './authenticator.ts';
 import type { Principal } from '../principal.ts';
 import { srnText } from '../policy/srn.ts';
@@ -86,7 +87,7 @@ const FIELDS: Readonly<Record<keyof TokenFileEntry, (value: unknown) => string |
       ? undefined
       : 'has invalid `groups`: they must be a list of names',
   expiresAt: (value) =>
-    value === undefined || (typeof value === 'string' && !Number.isNaN(Date.parse(value)))
+    value === undefined || (typeof value === 'string' && isTime(value))
       ? undefined
       : 'has an invalid `expiresAt`: it must be a time such as 2030-12-31T23:59:59Z',
 };

@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import formatsModule from 'ajv-formats';
 import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify';
+import { isTime } from '../../resources/time.ts';
 import { quote, toValidationError } from '../../resources/validation-message.ts';
 import { HttpError } from './errors.ts';
 
@@ -12,12 +13,13 @@ export class RequestValidationError extends HttpError {
   }
 }
 
-const FORMATS = ['date-time', 'uri', 'email', 'int64'] as const;
+const FORMATS = ['uri', 'email', 'int64'] as const;
 
 function compiler(coerceTypes: false | 'array'): Ajv {
   const ajv = new Ajv({ coerceTypes, useDefaults: true, removeAdditional: false, strict: false, verbose: true });
   // The package is CommonJS: its function is the `default` property of the import.
   formatsModule.default(ajv, [...FORMATS]);
+  ajv.addFormat('date-time', isTime);
   return ajv;
 }
 

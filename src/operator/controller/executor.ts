@@ -47,11 +47,13 @@ async function create(action: Action & { do: 'create' }, ports: ExecutorPorts): 
 async function remove(action: Action & { do: 'delete' }, { store, signal }: ExecutorPorts): Promise<void> {
   try {
     const { kind, name, uid, resourceVersion } = action;
-    await store.delete(kind, name, {
-      signal,
-      ...(uid === undefined ? {} : { uid }),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
-    });
+    await stalledIfRejected(() =>
+      store.delete(kind, name, {
+        signal,
+        ...(uid === undefined ? {} : { uid }),
+        ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      }),
+    );
   } catch (error) {
     // Deleted already.
     if (!(error instanceof StoreError) || error.code !== 'not-found') throw error;

@@ -1,8 +1,9 @@
 import { expiryOf } from '../../access/subjects.ts';
 import type { RoleAssignment } from '../../resources/kinds.ts';
 import type { RoleAssignmentStatus, Subject, SubjectExpiry } from '../../resources/role-assignment.ts';
-import { kubernetesTime } from '../../resources/time.ts';
+import { kubernetesTime, parseTime } from '../../resources/time.ts';
 import { listNames } from './list-names.ts';
+import type { Outcome } from '../controller/outcome.ts';
 import type { Action, RecordEvent } from '../controller/plan.ts';
 
 /** How long before its expiry a subject is reported, in milliseconds. */
@@ -37,7 +38,7 @@ export function reportExpiry({ spec, status }: RoleAssignment, now: number, prun
     due.push(expiry - EXPIRY_NOTICE_MS, expiry, expiry + pruneAfterMs);
     if (expiry - EXPIRY_NOTICE_MS > now) continue;
     const { type, name, expiresAt } = subject;
-    expiries.push({ type, name, expiresAt, state: expiry > now ? 'Expiring' : 'Expired' });
+    expiries.push({ type, name, expiresAt: expiresAt.slice(0, 64), state: expiry > now ? 'Expiring' : 'Expired' });
   }
   const changesAt = due.reduce((next, at) => (at > now ? Math.min(next, at) : next), Infinity);
   return {
@@ -62,8 +63,10 @@ export function reportExpiry({ spec, status }: RoleAssignment, now: number, prun
 export function pruneExpired(object: RoleAssignment, now: number, pruneAfterMs: number): Action[] | undefined {
   if (pruneAfterMs <= 0) return undefined;
   const { spec, metadata } = object;
-  const isOverdue = (subject: Subject): boolean =>
-    subject.expiresAt !== undefined && expiryOf(subject) + pruneAfterMs <= now;
+  const isOverdue = ({ expiresAt }: Subject): boolean => {
+    const expiry = expiresAt === undefined ? undefined : parseTime(expiresAt);
+    return expiry !== undefined && expiry + pruneAfterMs <= now;
+  };
   const overdue = spec.subjects.filter(isOverdue);
   if (overdue.length === 0) return undefined;
   const subjects = spec.subjects.filter((subject) => !isOverdue(subject));
@@ -73,6 +76,27 @@ export function pruneExpired(object: RoleAssignment, now: number, pruneAfterMs: 
       ? { do: 'delete', kind: 'RoleAssignment', name, uid, resourceVersion }
       : { do: 'update', kind: 'RoleAssignment', object: { ...object, spec: { ...spec, subjects } } };
   return [write, eventOf('ExpiredSubjectsRemoved', `removed expired ${namesOf(overdue)} from role \`${spec.role}\``)];
+}
+
+/** What is wrong with the expiry times; undefined if all can be read. */
+export function unreadableExpiry({ spec }: RoleAssignment): Outcome | undefined {
+  const unreadable = spec.subjects.filter(
+    ({ expiresAt }) => expiresAt !== undefined && parseTime(expiresAt) === undefined,
+  );
+  if (unreadable.length === 0) return undefined;
+  const [{ expiresAt = '' }] = unreadable as [Subject];
+  return {
+    class: 'stalled',
+    reason: INVALID_EXPIRY,
+    message: `${namesOf(unreadable)} cannot use role \`${spec.role}\`: ${invalidTime(expiresAt)}`,
+  };
+}
+
+/** Reason of the condition of an object with a time that cannot be read. */
+export const INVALID_EXPIRY = 'InvalidExpiry';
+
+export function invalidTime(text: string): string {
+  return `\`expiresAt\` is \`${text.slice(0, 80)}\`, which is not a time with a zone, such as \`2030-12-31T23:59:59Z\``;
 }
 
 function eventsOf(role: string, entries: readonly SubjectExpiry[]): RecordEvent[] {

@@ -2,25 +2,26 @@ import { isManagedByRest } from '../../access/manager/views.ts';
 import { hashFields, type TokenHashes } from '../../access/service-token.ts';
 import { expiryOf } from '../../access/subjects.ts';
 import type { ServiceToken } from '../../resources/kinds.ts';
-import { ANNOTATIONS } from '../../resources/meta.ts';
+import { parseTime } from '../../resources/time.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import { Backreferences } from './backreferences.ts';
-import { READY, type Outcome } from '../controller/outcome.ts';
+import type { Outcome } from '../controller/outcome.ts';
 import type { Action, Plan, PlannedStatus, StatusOf } from '../controller/plan.ts';
 import type { ReconcileContext, Reconciler, ReconciledObject } from '../controller/reconciler.ts';
-import { isOwnedBy, ownerName, readMarks, readTokenSecret, secretNotOwned } from '../tokens/token-secret.ts';
+import { obstacleOf, tokenOutcome } from './service-token-outcome.ts';
+import { isOwnedBy, ownerName } from '../tokens/token-secret.ts';
 import { EXPIRY_NOTICE_MS } from './assignment-expiry.ts';
-import { issueToken, type Issue } from '../tokens/token-issue.ts';
+import { existingToken, isRotationDue, issueToken, type Issue } from '../tokens/token-issue.ts';
 import { observeSecrets, type ObservedSecrets, type SecretOwnership } from '../tokens/token-secrets.ts';
 
 /** How long the previous token stays valid after a rotation. */
 export const DEFAULT_GRACE_MS = 24 * 3_600_000;
 /** The REST interface writes the hash of a ServiceToken within this time. */
 const REST_GRACE_MS = 60_000;
-/** Interval at which the Secret of a token is read, because a Kubernetes store does not watch Secrets. */
-const SECRET_CHECK_MS = 10_000;
-/** Least time between two of these reads on average, which makes the interval longer with more than 100 tokens. */
-const READ_SPACING_MS = 100;
+/** Interval at which a name that somebody else's Secret has is tried again, because a Kubernetes store does not watch Secrets. */
+const RETRY_MS = 60_000;
+/** The same for a new ServiceToken: the garbage collector may not have deleted the Secret of an earlier one yet. */
+const FIRST_RETRY_MS = 5_000;
 
 export interface ServiceTokenObserved extends ReconciledObject<'ServiceToken'>, ObservedSecrets {
   /**
@@ -28,29 +29,21 @@ export interface ServiceTokenObserved extends ReconciledObject<'ServiceToken'>, 
    * Infinity for one that does not expire.
    */
   readonly assignedUntil: number;
-  /** The number of all ServiceTokens. */
-  readonly tokenCount: number;
-  /** Whether the access key in the Secret is that of another token, or is named by an assignment already. */
-  readonly keyTaken: boolean;
 }
 
 export interface TokenRules extends SecretOwnership {
   /** How long the previous token stays valid after a rotation, in milliseconds. */
   readonly graceMs: number;
-  /** Whether the status of a token can be lost while its Secret stays, as in a folder of manifests without its state. */
-  readonly statusCanBeLost: boolean;
 }
 
 /** Creates and rotates the tokens of ServiceTokens, and reports their state. */
 export function serviceTokenReconciler(
   options: Partial<TokenRules> = {},
 ): Reconciler<'ServiceToken', ServiceTokenObserved> {
-  const rules: TokenRules = { graceMs: DEFAULT_GRACE_MS, owns: isOwnedBy, statusCanBeLost: false, ...options };
+  const rules: TokenRules = { graceMs: DEFAULT_GRACE_MS, owns: isOwnedBy, ...options };
   const assignmentsBySubject = new Backreferences();
   const tokensByAccessKey = new Backreferences();
   const tokensBySecret = new Backreferences();
-  /** Names of the Secrets of deleted ServiceTokens, until their Secrets are deleted. */
-  const deletedSecrets = new Map<string, string>();
   const isOfAnotherToken = (store: ResourceStore, accessKey: string, name: string): boolean =>
     (accessKey !== name && store.get('ServiceToken', accessKey) !== undefined) ||
     [...tokensByAccessKey.ownersOf(accessKey)].some((owner) => owner !== name);
@@ -61,8 +54,6 @@ export function serviceTokenReconciler(
       const deleted = type === 'deleted';
       tokensByAccessKey.set(metadata.name, deleted || !status?.accessKey ? [] : [status.accessKey]);
       tokensBySecret.set(metadata.name, deleted || !spec.secretName ? [] : [spec.secretName]);
-      if (deleted && spec.secretName) deletedSecrets.set(metadata.name, spec.secretName);
-      else deletedSecrets.delete(metadata.name);
     },
     watches: [
       {
@@ -85,25 +76,16 @@ export function serviceTokenReconciler(
     ],
     async observe(store, name, signal) {
       const object = store.get('ServiceToken', name);
-      const secretName = object ? object.spec.secretName : deletedSecrets.get(name);
       const isTaken = (accessKey: string): boolean => isOfAnotherToken(store, accessKey, name);
-      const secrets = await observeSecrets(store, { name, object, secretName, rules, isTaken, signal });
-      // If no Secret is left to delete, the name is not needed again.
-      if (secrets.orphans.length === 0) deletedSecrets.delete(name);
+      const secrets = await observeSecrets(store, { name, object, rules, isTaken, signal });
       const accessKey = secrets.hashes?.accessKey;
-      const inSecret = secrets.tokenSecret && readTokenSecret(secrets.tokenSecret)?.accessKey;
       return {
         ...secrets,
-        // The author of the Secret chooses this key. A key that olap-warden has just made is not named by any assignment.
-        keyTaken:
-          inSecret !== undefined &&
-          (isTaken(inSecret) || (!rules.statusCanBeLost && assignmentsBySubject.ownersOf(inSecret).size > 0)),
         object,
         assignedUntil: lastExpiry(store, assignmentsBySubject, accessKey === undefined ? [name] : [name, accessKey]),
-        tokenCount: store.list('ServiceToken').length,
       };
     },
-    temporaryState: unfinished,
+    temporaryState: (observed) => unfinished(observed) ?? replacing(observed),
     reconcile: (observed, context) => reconcile(observed, context, rules),
   };
 }
@@ -127,26 +109,45 @@ function reconcile(
   const cleanUp = orphans.map(({ metadata }): Action => {
     return { do: 'delete', kind: 'Secret', name: metadata.name, uid: metadata.uid };
   });
-  // The names of the Secrets are kept until none is left.
-  if (!object) return { actions: cleanUp, ...(cleanUp.length > 0 ? { requeueAfterMs: SECRET_CHECK_MS } : {}) };
+  if (!object) return { actions: cleanUp };
   const { now } = context;
   const lifetime = lifetimeOf(object, observed, context);
   if (lifetime.abandonedInMs <= 0) {
     const { name, uid, resourceVersion } = object.metadata;
     return { actions: [...cleanUp, { do: 'delete', kind: 'ServiceToken', name, uid, resourceVersion }] };
   }
-  const usable = observed.foreign === undefined && lifetime.expiresInMs > 0;
-  const issue = usable ? issueToken({ ...observed, object }, context, rules.graceMs) : existingToken(observed);
-  const statusWith = (issued: Issue): PlannedStatus<StatusOf<'ServiceToken'>> =>
-    statusOf(object, issued, lifetime, { foreign: observed.foreign, now });
+  const obstacle = obstacleOf(object, observed);
+  const usable = obstacle === undefined && lifetime.expiresInMs > 0;
+  const issue = usable
+    ? issueToken(
+        { object, hashes: observed.hashes, exists: observed.tokenSecret !== undefined },
+        context,
+        rules.graceMs,
+      )
+    : existingToken(object, observed.hashes);
+  const statusWith = (issued: Issue): PlannedStatus<StatusOf<'ServiceToken'>> => {
+    const overdue = ageMs(object, now) >= REST_GRACE_MS;
+    return statusOf(
+      { ...observed, object },
+      issued,
+      lifetime,
+      tokenOutcome(object, issued, { ...lifetime, obstacle, overdue }),
+    );
+  };
   const status = statusWith(issue);
+  const actions = [...cleanUp, ...issue.actions];
+  if (issue.replaces) {
+    // At once, and with pauses that double while a finalizer keeps the Secret.
+    return { actions, statusIfRefused: status, requeueAfterMs: Math.min(context.stateAgeMs, RETRY_MS) };
+  }
   return {
-    ...(issue.hashesFirst ? { statusBefore: beforeRotation(status, object) } : {}),
-    ...(issue.refused ? { statusIfRefused: beforeRotation(statusWith({ ...issue, ...issue.refused }), object) } : {}),
+    ...(issue.hashesFirst ? { statusBefore: status } : {}),
+    // A token that was never written has no hash. One that is lost has ended nevertheless.
+    ...(observed.hashes ? {} : { statusIfRefused: statusWith(existingToken(object, undefined)) }),
     // The Secret of version 0.1 has the hash of a token that no longer exists.
-    actions: [...cleanUp, ...issue.actions, ...(issue.hashesFirst ? deleteLegacy(observed) : [])],
+    actions: [...actions, ...(issue.hashesFirst ? deleteLegacy(observed) : [])],
     status,
-    ...requeue(lifetime, issue.hashes, object, now),
+    ...requeue(lifetime, issue.hashes, object, { now, obstructed: obstacle !== undefined }),
   };
 }
 
@@ -156,8 +157,6 @@ interface Lifetime {
   readonly expiresInMs: number;
   /** Milliseconds until the token has no role. */
   readonly assignedForMs: number;
-  /** Milliseconds until its Secret is read again. */
-  readonly checkMs: number;
   /** Milliseconds until a token without a hash counts as abandoned; Infinity for any other. */
   readonly abandonedInMs: number;
 }
@@ -167,127 +166,69 @@ function lifetimeOf(
   observed: ServiceTokenObserved,
   { now, stateAgeMs }: ReconcileContext,
 ): Lifetime {
-  const expiresInMs = spec.expiresAt ? Date.parse(spec.expiresAt) - now : Infinity;
-  const checked = spec.secretName !== undefined && expiresInMs > 0;
-  const checkMs = Math.max(SECRET_CHECK_MS, observed.tokenCount * READ_SPACING_MS);
+  const expiresInMs = spec.expiresAt === undefined ? Infinity : (parseTime(spec.expiresAt) ?? -Infinity) - now;
   return {
     expiresInMs,
     assignedForMs: observed.assignedUntil - now,
-    checkMs: checked ? checkMs : Infinity,
     abandonedInMs: unfinished(observed) === undefined ? Infinity : REST_GRACE_MS - stateAgeMs,
   };
 }
 
 function statusOf(
-  object: ServiceToken,
+  { object, legacy }: ServiceTokenObserved & { readonly object: ServiceToken },
   issue: Issue,
-  lifetime: Lifetime,
-  { foreign, now }: { readonly foreign: string | undefined; readonly now: number },
+  { expiresInMs, assignedForMs }: Lifetime,
+  outcome: Outcome,
 ): PlannedStatus<StatusOf<'ServiceToken'>> {
-  const { hashes, note } = issue;
-  const assigned = lifetime.assignedForMs > 0;
-  const outcome = foreign === undefined ? tokenOutcome(object, hashes, assigned, now) : secretNotOwned(foreign);
-  const expiring = outcome.class === 'ready' && lifetime.expiresInMs <= EXPIRY_NOTICE_MS;
-  const named = expiring ? expiringSoon(object) : outcome;
-  const noted = note === undefined ? named : { ...named, message: `${named.message}; ${note}` };
-  const expired = lifetime.expiresInMs <= 0;
-  const state = assigned && hashes ? 'Active' : 'Unassigned';
+  const { hashes, rotatedAt, observedRotateAt } = issue;
+  const state = assignedForMs > 0 && hashes ? 'Active' : 'Unassigned';
+  // The access key without a hash marks a token of version 0.1.
+  const accessKey = legacy === 'unreadable' ? object.status?.accessKey : undefined;
   return {
-    outcome: expired ? EXPIRED : noted,
+    outcome,
     fields: {
-      state: expired ? 'Expired' : state,
+      state: expiresInMs > 0 ? state : 'Expired',
       ...(hashes ? hashFields(hashes) : {}),
-      ...rotation(object, issue),
+      ...(accessKey === undefined ? {} : { accessKey }),
+      ...(rotatedAt === undefined ? {} : { rotatedAt }),
+      ...(observedRotateAt === undefined ? {} : { observedRotateAt }),
     },
   };
 }
 
-/** The planned status without the rotation, which has not happened before the Secret is written. */
-function beforeRotation(
-  status: PlannedStatus<StatusOf<'ServiceToken'>>,
-  object: ServiceToken,
-): PlannedStatus<StatusOf<'ServiceToken'>> {
-  const { rotatedAt: _rotatedAt, observedRotateAt: _observedRotateAt, ...fields } = status.fields;
-  const { rotatedAt, observedRotateAt } = object.status ?? {};
-  return {
-    ...status,
-    fields: { ...fields, ...(rotatedAt ? { rotatedAt } : {}), ...(observedRotateAt ? { observedRotateAt } : {}) },
-  };
-}
-
 function deleteLegacy({ legacy }: ServiceTokenObserved): Action[] {
-  return legacy ? [{ do: 'delete', kind: 'Secret', name: legacy.metadata.name, uid: legacy.metadata.uid }] : [];
+  if (legacy === undefined || legacy === 'unreadable') return [];
+  return [{ do: 'delete', kind: 'Secret', name: legacy.metadata.name, uid: legacy.metadata.uid }];
 }
 
 /**
  * The uid of a ServiceToken between the two writes of `POST /service-tokens`. If the gateway ended there, its caller has received no response, so no one has
  * the token, and it is lost: the secret key was only in the memory of that gateway.
  */
-function unfinished({ object, hashes }: ServiceTokenObserved): string | undefined {
-  if (!object || hashes || object.spec.secretName !== undefined) return undefined;
+function unfinished({ object, hashes, legacy }: ServiceTokenObserved): string | undefined {
+  if (!object || hashes || legacy === 'unreadable' || object.spec.secretName !== undefined) return undefined;
   return isManagedByRest(object.metadata) ? object.metadata.uid : undefined;
 }
 
-const EXPIRED: Outcome = {
-  class: 'stalled',
-  reason: 'Expired',
-  message: 'the token has expired: set a later spec.expiresAt, or delete the ServiceToken',
-};
-
-/** The condition of a token that is still accepted. The change of the reason is recorded as an Event. */
-function expiringSoon({ spec }: ServiceToken): Outcome {
-  const message = `the token is valid and has a role; it expires at ${spec.expiresAt}, within 24 hours: set a later spec.expiresAt if it is still needed`;
-  return { ...READY, reason: 'Expiring', message };
-}
-
-/** A rotation request is fulfilled once a token exists, unless the rotation waits. */
-function rotation(
-  object: ServiceToken,
-  { hashes, marks, note }: Issue,
-): { rotatedAt?: string; observedRotateAt?: string } {
-  const wanted = object.metadata.annotations?.[ANNOTATIONS.rotateAt];
-  const observed = hashes && note === undefined ? wanted : object.status?.observedRotateAt;
-  return {
-    ...(marks.rotatedAt ? { rotatedAt: marks.rotatedAt } : {}),
-    ...(observed === undefined ? {} : { observedRotateAt: observed.slice(0, 128) }),
-  };
-}
-
-/** No action; describes the existing token. */
-function existingToken({ hashes, tokenSecret }: ServiceTokenObserved): Issue {
-  return { actions: [], hashes, marks: readMarks(tokenSecret) };
-}
-
-function tokenOutcome(object: ServiceToken, hashes: TokenHashes | undefined, assigned: boolean, now: number): Outcome {
-  if (!hashes) {
-    const overdue = ageMs(object, now) >= REST_GRACE_MS;
-    return {
-      class: overdue ? 'stalled' : 'waiting',
-      reason: 'NoSecretName',
-      message:
-        'no token was created because spec.secretName is not set: delete this ServiceToken and create one with spec.secretName',
-    };
-  }
-  if (assigned) return { ...READY, reason: 'Active', message: 'the token is valid and has a role' };
-  return {
-    class: 'waiting',
-    reason: 'Unassigned',
-    message: `the token has no role and is not accepted: create a RoleAssignment with the subject {type: service-token, name: ${object.metadata.name}}`,
-  };
+/** A requested rotation whose Secret is still there. */
+function replacing({ object, tokenSecret }: ServiceTokenObserved): string | undefined {
+  if (!object || tokenSecret === undefined || !isRotationDue(object)) return undefined;
+  return `rotation of ${object.metadata.uid}`;
 }
 
 /**
  * The time until the next change that needs a reconciliation: the expiry of the token or the notice before it, the end of its last assignment, of a previous
- * token or of the time for the REST interface, or the next read of the Secret.
+ * token or of the time for the REST interface, or the next attempt where somebody else must act.
  */
 function requeue(
   lifetime: Lifetime,
   hashes: TokenHashes | undefined,
   object: ServiceToken,
-  now: number,
+  { now, obstructed }: { readonly now: number; readonly obstructed: boolean },
 ): { requeueAfterMs?: number } {
-  const { expiresInMs, assignedForMs, checkMs, abandonedInMs } = lifetime;
-  const times = [expiresInMs, expiresInMs - EXPIRY_NOTICE_MS, assignedForMs, checkMs, abandonedInMs];
+  const { expiresInMs, assignedForMs, abandonedInMs } = lifetime;
+  const times = [expiresInMs, expiresInMs - EXPIRY_NOTICE_MS, assignedForMs, abandonedInMs];
+  if (obstructed && expiresInMs > 0) times.push(ageMs(object, now) < REST_GRACE_MS ? FIRST_RETRY_MS : RETRY_MS);
   for (const { validUntil } of hashes?.previousHashes ?? []) times.push(Date.parse(validUntil) - now);
   if (!hashes) times.push(REST_GRACE_MS - ageMs(object, now));
   const next = times.filter((ms) => ms > 0 && Number.isFinite(ms)).sort((a, b) => a - b)[0];

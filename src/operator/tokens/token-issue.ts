@@ -1,29 +1,25 @@
-import { hashSecretKey, type TokenHashes, type TokenKeys } from '../../access/service-token.ts';
-import type { Secret, ServiceToken } from '../../resources/kinds.ts';
+import { hashesOf, hashSecretKey, type TokenHashes, type TokenKeys } from '../../access/service-token.ts';
+import type { ServiceToken } from '../../resources/kinds.ts';
 import { ANNOTATIONS } from '../../resources/meta.ts';
 import { MAX_PREVIOUS_HASHES, type PreviousHash } from '../../resources/service-token.ts';
 import { kubernetesTime } from '../../resources/time.ts';
 import type { Action } from '../controller/plan.ts';
 import type { ReconcileContext } from '../controller/reconciler.ts';
-import {
-  buildTokenSecret,
-  readMarks,
-  readTokenSecret,
-  secretNotOwned,
-  withToken,
-  type TokenMarks,
-} from './token-secret.ts';
+import { buildTokenSecret, secretNotOwned } from './token-secret.ts';
 
 /** Actions for a token, and its state after them. */
 export interface Issue {
   readonly actions: readonly Action[];
   /** Undefined if there is no token. */
   readonly hashes: TokenHashes | undefined;
-  /** Whether the hashes must be in the status before the actions. */
+  /** Whether the status must have the hashes before the actions, which create the Secret. */
   readonly hashesFirst?: true;
-  /** The hashes that are valid if the Secret could not be written. */
-  readonly refused?: { readonly hashes: TokenHashes | undefined };
-  readonly marks: TokenMarks;
+  /** Whether the Secret is only deleted, so that the next reconciliation can create it with another token. */
+  readonly replaces?: true;
+  /** Time of the last token that replaced another one, RFC 3339. */
+  readonly rotatedAt: string | undefined;
+  /** The last request for a rotation that is fulfilled or refused. */
+  readonly observedRotateAt: string | undefined;
   /** Added to the message of the status. */
   readonly note?: string;
 }
@@ -31,157 +27,117 @@ export interface Issue {
 interface Observed {
   readonly object: ServiceToken;
   readonly hashes: TokenHashes | undefined;
-  readonly tokenSecret: Secret | undefined;
-  readonly keyTaken: boolean;
-}
-
-interface IssueContext {
-  readonly context: ReconcileContext;
-  readonly graceMs: number;
-  readonly rotateAt: string | undefined;
+  /** Whether the Secret exists. */
+  readonly exists: boolean;
 }
 
 /**
- * Creates the token if there is none, replaces it if a rotation is requested, and updates the hash to match the token Secret.
+ * Creates the token if there is none or if its Secret is gone, and replaces it if a rotation is requested.
  *
- * The token Secret is authoritative, and a crash is possible after each write. A first token is written before its hash, so that the hash can be
- * computed from it later. A rotation writes the hash before the token, so that the token in the Secret is valid at any time, by its current or
- * a previous hash.
+ * The operator can create and delete a Secret, and neither read nor change one, and a crash is possible after each write. A rotation therefore takes
+ * two reconciliations: the first deletes the Secret, and the second, which finds none, writes the hash to the status and then creates the Secret. A
+ * Secret that exists always has a token whose hash is in the status. A token that was written to the status only ends by the next one.
  */
 export function issueToken(observed: Observed, context: ReconcileContext, graceMs: number): Issue {
-  const { object, hashes, tokenSecret, keyTaken } = observed;
+  const { object, hashes, exists } = observed;
   const { secretName } = object.spec;
-  if (!secretName) return withoutSecret(observed, context.now);
-  const rotateAt = object.metadata.annotations?.[ANNOTATIONS.rotateAt];
-  const keys = tokenSecret && readTokenSecret(tokenSecret);
-  // Another access key than before would be that of another token, and so is one that is taken when there is none before it.
-  if (!tokenSecret || !keys || (hashes ? hashes.accessKey !== keys.accessKey : keyTaken))
-    return newToken(observed, secretName, { context, graceMs, rotateAt });
-  if (isRotationDue(object, tokenSecret)) return rotate(hashes, tokenSecret, keys, { context, graceMs, rotateAt });
-  const wanted = matchingHashes(keys, hashes, context.now, graceMs);
-  return { actions: [], hashes: wanted, marks: readMarks(tokenSecret) };
+  if (!secretName) return withoutSecret(object, hashes, context.now);
+  if (!exists) return newToken({ ...observed, secretName }, context, graceMs);
+  const current = { ...existingToken(object, hashes), hashes: hashes && pruned(hashes, context.now) };
+  // A Secret whose hashes are not in the status yet must stay. A status that was lost does not tell whether the rotation was made: it counts as made.
+  if (!object.status)
+    return { ...current, observedRotateAt: recorded(object.metadata.annotations?.[ANNOTATIONS.rotateAt]) };
+  if (!hashesOf(object) || !isRotationDue(object)) return current;
+  const [oldest] = valid(hashes, context.now);
+  if (oldest && valid(hashes, context.now).length >= MAX_PREVIOUS_HASHES) {
+    const note = `the rotation waits until ${oldest.validUntil}, because ${MAX_PREVIOUS_HASHES} previous tokens are still valid; to end all of them now, delete this ServiceToken and create it again`;
+    return { ...current, note };
+  }
+  return { ...current, actions: [{ do: 'delete', kind: 'Secret', name: secretName, uid: undefined }], replaces: true };
 }
 
-/** Whether the annotation requests a rotation that neither the status nor the Secret has recorded. */
-export function isRotationDue(object: ServiceToken, tokenSecret: Secret | undefined): boolean {
-  const rotateAt = object.metadata.annotations?.[ANNOTATIONS.rotateAt];
-  const done = [object.status?.observedRotateAt, readMarks(tokenSecret).rotateAt];
-  return rotateAt !== undefined && !done.includes(rotateAt);
+/** No action; describes the existing token. */
+export function existingToken({ status }: ServiceToken, hashes: TokenHashes | undefined): Issue {
+  const { rotatedAt, observedRotateAt } = status ?? {};
+  return { actions: [], hashes, rotatedAt, observedRotateAt };
 }
 
-/** The hashes that match the token in the Secret. If it was replaced by hand, the one before it is valid for the grace period. */
-function matchingHashes(keys: TokenKeys, hashes: TokenHashes | undefined, now: number, graceMs: number): TokenHashes {
-  const secretHash = hashSecretKey(keys.secretKey);
-  if (!hashes || hashes.secretHash === secretHash)
-    return { accessKey: keys.accessKey, secretHash, previousHashes: valid(hashes, now) };
-  const replaced = { hash: hashes.secretHash, validUntil: kubernetesTime(now + graceMs) };
-  const others = valid(hashes, now).filter(({ hash }) => hash !== secretHash && hash !== replaced.hash);
-  return {
-    accessKey: keys.accessKey,
-    secretHash,
-    previousHashes: [...others.slice(1 - MAX_PREVIOUS_HASHES), replaced],
-  };
+/** Whether the annotation requests a rotation that the status has not recorded. */
+export function isRotationDue({ metadata, status }: ServiceToken): boolean {
+  const rotateAt = metadata.annotations?.[ANNOTATIONS.rotateAt];
+  return rotateAt !== undefined && recorded(rotateAt) !== status?.observedRotateAt;
+}
+
+/** As much of the annotation as the status has space for. */
+function recorded(rotateAt: string): string;
+function recorded(rotateAt: string | undefined): string | undefined;
+function recorded(rotateAt: string | undefined): string | undefined {
+  return rotateAt?.slice(0, 128);
 }
 
 /**
- * A first token, or another one after the Secret was deleted or damaged. The lost token and the previous ones become invalid at once: its hash is
- * replaced before the new token is written.
+ * A first token, or another one. The one before it stays valid for the grace period if a rotation was requested; otherwise its Secret was lost, and it
+ * ends at once. Those before that stay valid until the times that their Events named.
  */
 function newToken(
-  { object, hashes, tokenSecret }: Observed,
-  secretName: string,
-  { context, rotateAt }: IssueContext,
+  { object, hashes, secretName }: Observed & { readonly secretName: string },
+  context: ReconcileContext,
+  graceMs: number,
 ): Issue {
+  const { now } = context;
   const keys = context.newTokenKeys();
   const issued: TokenKeys = hashes ? { ...keys, accessKey: hashes.accessKey } : keys;
-  const marks = { rotateAt, rotatedAt: hashes ? kubernetesTime(context.now) : undefined };
-  const write: Action = tokenSecret
-    ? { do: 'update', kind: 'Secret', object: withToken(tokenSecret, issued, marks) }
-    : {
-        do: 'create',
-        kind: 'Secret',
-        object: buildTokenSecret(object, secretName, issued, marks),
-        ifExists: secretNotOwned(secretName),
-      };
-  const ended = hashes ? '; the token before it is no longer valid, because its Secret was deleted or changed' : '';
-  const event: Action = {
-    do: 'event',
-    type: 'Normal',
-    reason: 'TokenCreated',
-    message: `a token with the access key \`${issued.accessKey}\` was written to Secret \`${secretName}\`${ended}`,
+  const validUntil = kubernetesTime(now + graceMs);
+  const rotated = hashes && isRotationDue(object) ? { hash: hashes.secretHash, validUntil } : undefined;
+  const previousHashes = [...valid(hashes, now), ...(rotated ? [rotated] : [])].slice(-MAX_PREVIOUS_HASHES);
+  const create: Action = {
+    do: 'create',
+    kind: 'Secret',
+    object: buildTokenSecret(object, secretName, issued),
+    ifExists: secretNotOwned(secretName),
   };
-  const wanted = { accessKey: issued.accessKey, secretHash: hashSecretKey(issued.secretKey), previousHashes: [] };
+  const event = rotated
+    ? rotationEvent(secretName, validUntil)
+    : creationEvent(secretName, issued.accessKey, hashes !== undefined);
   return {
-    actions: [write, event],
-    hashes: wanted,
-    ...(hashes ? { hashesFirst: true as const } : {}),
-    // The lost token has ended nevertheless.
-    refused: { hashes: hashes && wanted },
-    marks,
+    actions: [create, event],
+    hashes: { accessKey: issued.accessKey, secretHash: hashSecretKey(issued.secretKey), previousHashes },
+    hashesFirst: true,
+    rotatedAt: hashes ? kubernetesTime(now) : object.status?.rotatedAt,
+    observedRotateAt: recorded(object.metadata.annotations?.[ANNOTATIONS.rotateAt]),
   };
 }
 
-/** The tokens before it stay valid until the times that their Events named. */
-function rotate(
-  hashes: TokenHashes | undefined,
-  tokenSecret: Secret,
-  current: TokenKeys,
-  { context, graceMs, rotateAt }: IssueContext,
-): Issue {
-  const currentHash = hashSecretKey(current.secretKey);
-  const previousHashes = valid(hashes, context.now).filter(({ hash }) => hash !== currentHash);
-  const [oldest] = previousHashes;
-  if (oldest && previousHashes.length >= MAX_PREVIOUS_HASHES) {
-    const note = `the rotation waits until ${oldest.validUntil}, because ${MAX_PREVIOUS_HASHES} previous tokens are still valid; to end all of them now, delete Secret \`${tokenSecret.metadata.name}\``;
-    return {
-      actions: [],
-      hashes: matchingHashes(current, hashes, context.now, graceMs),
-      marks: readMarks(tokenSecret),
-      note,
-    };
-  }
-  const keys = { accessKey: current.accessKey, secretKey: context.newTokenKeys().secretKey };
-  const validUntil = kubernetesTime(context.now + graceMs);
-  const wanted: TokenHashes = {
-    accessKey: keys.accessKey,
-    secretHash: hashSecretKey(keys.secretKey),
-    previousHashes: [...previousHashes, { hash: currentHash, validUntil }],
-  };
-  const marks = { rotateAt, rotatedAt: kubernetesTime(context.now) };
-  const event: Action = {
-    do: 'event',
-    type: 'Normal',
-    reason: 'TokenRotated',
-    message: `a new token was written to Secret \`${tokenSecret.metadata.name}\`; the previous token is valid until ${validUntil}`,
-  };
-  return {
-    actions: [{ do: 'update', kind: 'Secret', object: withToken(tokenSecret, keys, marks) }, event],
-    hashes: wanted,
-    hashesFirst: true,
-    // The token in the Secret stays the current one, so that the rotation is still due.
-    refused: { hashes: matchingHashes(current, hashes, context.now, graceMs) },
-    marks,
-  };
+function rotationEvent(secretName: string, validUntil: string): Action {
+  const message = `a new token was written to Secret \`${secretName}\`; the previous token is valid until ${validUntil}`;
+  return { do: 'event', type: 'Normal', reason: 'TokenRotated', message };
+}
+
+function creationEvent(secretName: string, accessKey: string, again: boolean): Action {
+  const ended = again ? '; the token before it is no longer valid, because its Secret was deleted' : '';
+  const message = `a token with the access key \`${accessKey}\` was written to Secret \`${secretName}\`${ended}`;
+  return { do: 'event', type: 'Normal', reason: 'TokenCreated', message };
 }
 
 /** A token that was created through REST: its secret key is not stored. */
-function withoutSecret({ object, hashes }: Observed, now: number): Issue {
-  if (!hashes) return { actions: [], hashes: undefined, marks: readMarks(undefined) };
-  const actions: Action[] = [];
-  const rotateAt = object.metadata.annotations?.[ANNOTATIONS.rotateAt];
-  if (rotateAt !== undefined && rotateAt !== object.status?.observedRotateAt) {
-    actions.push({
-      do: 'event',
-      type: 'Warning',
-      reason: 'CannotRotate',
-      message: 'the token cannot be rotated because spec.secretName is not set: create another ServiceToken instead',
-    });
-  }
-  return {
-    actions,
-    hashes: { ...hashes, previousHashes: valid(hashes, now) },
-    marks: { rotateAt, rotatedAt: object.status?.rotatedAt },
+function withoutSecret(object: ServiceToken, hashes: TokenHashes | undefined, now: number): Issue {
+  if (!hashes) return existingToken(object, hashes);
+  const cannotRotate: Action = {
+    do: 'event',
+    type: 'Warning',
+    reason: 'CannotRotate',
+    message: 'the token cannot be rotated because spec.secretName is not set: create another ServiceToken instead',
   };
+  return {
+    ...existingToken(object, pruned(hashes, now)),
+    actions: isRotationDue(object) ? [cannotRotate] : [],
+    observedRotateAt: recorded(object.metadata.annotations?.[ANNOTATIONS.rotateAt]),
+  };
+}
+
+/** The hashes without the previous ones that have expired. */
+function pruned(hashes: TokenHashes, now: number): TokenHashes {
+  return { ...hashes, previousHashes: valid(hashes, now) };
 }
 
 /** Previous hashes that have not expired, the one that expires first at the beginning. */

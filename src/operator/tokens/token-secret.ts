@@ -1,18 +1,8 @@
 import { formatBearerToken, parseBearerToken, type TokenKeys } from '../../access/service-token.ts';
 import type { Secret, ServiceToken } from '../../resources/kinds.ts';
-import { ANNOTATIONS, API_VERSION, GROUP, LABELS } from '../../resources/meta.ts';
+import { API_VERSION, GROUP, LABELS } from '../../resources/meta.ts';
 import { SERVICE_TOKEN_SECRET_PART } from '../../store/secret-label.ts';
 import type { Outcome } from '../controller/outcome.ts';
-
-/** Annotation with the time when the token in the Secret replaced another one, RFC 3339. */
-const ROTATED_AT = `${GROUP}/rotated-at`;
-
-/** Annotations of the Secret: with them an interrupted rotation is neither lost nor repeated. */
-export interface TokenMarks {
-  /** Value of the annotation rotate-at that requested this token. */
-  readonly rotateAt: string | undefined;
-  readonly rotatedAt: string | undefined;
-}
 
 /** Whether the Secret belongs to this ServiceToken, and not to an earlier one of the same name. */
 export function isOwnedBy(secret: Secret, token: ServiceToken): boolean {
@@ -37,7 +27,7 @@ export function ownerName(secret: Secret): string | undefined {
 }
 
 /** The Secret with the token, named by `spec.secretName`, for Pods to mount. */
-export function buildTokenSecret(owner: ServiceToken, name: string, keys: TokenKeys, marks: TokenMarks): Secret {
+export function buildTokenSecret(owner: ServiceToken, name: string, keys: TokenKeys): Secret {
   const { name: ownerName, uid = '' } = owner.metadata;
   return {
     apiVersion: 'v1',
@@ -45,21 +35,10 @@ export function buildTokenSecret(owner: ServiceToken, name: string, keys: TokenK
     metadata: {
       name,
       labels: { [LABELS.part]: SERVICE_TOKEN_SECRET_PART, [LABELS.managedBy]: 'olap-warden' },
-      annotations: annotations(marks),
       ownerReferences: [{ apiVersion: API_VERSION, kind: 'ServiceToken', name: ownerName, uid, controller: true }],
     },
     type: 'Opaque',
     data: encode(keys),
-  };
-}
-
-/** The Secret with another token; all other fields are kept. */
-export function withToken(secret: Secret, keys: TokenKeys, marks: TokenMarks): Secret {
-  const { metadata } = secret;
-  return {
-    ...secret,
-    metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations(marks) } },
-    data: { ...secret.data, ...encode(keys) },
   };
 }
 
@@ -69,24 +48,12 @@ export function readTokenSecret(secret: Secret): TokenKeys | undefined {
   return parseBearerToken(formatBearerToken({ accessKey: decode('accessKey'), secretKey: decode('secretKey') }));
 }
 
-/** Also used for a Secret that exists although the store, which reads only labelled Secrets, does not show it. */
+/** Also used for a Secret that exists although the operator, which cannot read it, has not created it. */
 export function secretNotOwned(name: string): Outcome {
   return {
     class: 'stalled',
     reason: 'SecretNotOwned',
-    message: `Secret \`${name}\` exists and does not belong to this ServiceToken, so it is not overwritten: delete that Secret, or create a ServiceToken with another spec.secretName`,
-  };
-}
-
-export function readMarks(secret: Secret | undefined): TokenMarks {
-  const found = secret?.metadata.annotations ?? {};
-  return { rotateAt: found[ANNOTATIONS.rotateAt], rotatedAt: found[ROTATED_AT] };
-}
-
-function annotations({ rotateAt, rotatedAt }: TokenMarks): Record<string, string> {
-  return {
-    ...(rotateAt === undefined ? {} : { [ANNOTATIONS.rotateAt]: rotateAt }),
-    ...(rotatedAt === undefined ? {} : { [ROTATED_AT]: rotatedAt }),
+    message: `Secret \`${name}\` exists and does not belong to this ServiceToken, so it is not replaced: delete that Secret, or create a ServiceToken with another spec.secretName`,
   };
 }
 

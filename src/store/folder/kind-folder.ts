@@ -158,7 +158,7 @@ export class KindFolder<K extends ResourceKind> {
         'conflict',
         `${this.kind} \`${name}\` was changed or created again since it was read: read it again`,
       );
-    if (stored.metadata.deletionTimestamp !== undefined) return;
+    if (options.dryRun || stored.metadata.deletionTimestamp !== undefined) return;
     const file = await this.#ownFile(name);
     await removeFile(join(this.directory, file));
     await this.#fileRemoved(name);

@@ -52,7 +52,8 @@ describe.skipIf(NO_JQ)(named('backup and restore', NO_JQ), () => {
       const role = `--clusterrole=olap-warden-${clusterRole}.${NAMESPACE}`;
       await api.mustKubectl(['-n', NAMESPACE, 'create', 'rolebinding', clusterRole, role, '--user=ada']);
     }
-    operator = runOperator(api.kubeconfigPath, NAMESPACE);
+    // Only the account of the operator may write the hashes of tokens.
+    operator = runOperator(await api.serviceAccountKubeconfig(NAMESPACE, 'olap-warden-operator'), NAMESPACE);
   }
 
   /** Runs commands of the page until they succeed: rights and admission policies are in force a moment after they are stored. */

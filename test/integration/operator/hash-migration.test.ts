@@ -11,6 +11,8 @@ import { legacyHashSecret, roleAssignment, serviceToken, withMeta } from '../../
 import { startControlPlane, type ControlPlane } from '../../support/control-plane.ts';
 import { applyManifests } from '../../support/kubernetes/manifests.ts';
 import { connect, eventually, runOperator, type Connection, type RunningOperator } from '../../support/operator.ts';
+import { shellBlock } from '../../support/documents/shell-blocks.ts';
+import { DocumentShell } from '../../support/documents/shell.ts';
 import { KUBECTL_TIMEOUT } from '../../support/limits.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -19,6 +21,7 @@ const namespace = 'olap';
 /** The sample with a `secretName`, and a token that REST has created. */
 const JOB = { name: 'ingestion-job', accessKey: 'j'.repeat(16), secretKey: 'k'.repeat(32) };
 const REST = { name: 'r'.repeat(16), accessKey: 'r'.repeat(16), secretKey: 's'.repeat(32) };
+const asOperator = ['-n', namespace, `--as=system:serviceaccount:${namespace}:olap-warden-operator`];
 const OLD_KEY = 'o'.repeat(32);
 
 // Its own control plane, because the definitions and the rules are cluster-scoped.
@@ -26,6 +29,7 @@ let api: ControlPlane;
 let operator: RunningOperator;
 let gateway: Connection;
 let directory: Directory;
+let shell: DocumentShell;
 
 beforeAll(async () => {
   api = await startControlPlane({ controllerManager: true });
@@ -44,6 +48,7 @@ beforeAll(async () => {
   directory = new Directory(gateway.store, { environment: 'olap', cluster: 'pinot' });
 });
 afterAll(async () => {
+  await shell.remove();
   directory.close();
   await gateway.close();
   await operator.stop();
@@ -80,11 +85,10 @@ async function createWithVersion01(): Promise<void> {
   const [job, rest] = [await token(JOB.name), await token(REST.name)];
   const previousExpiresAt = new Date(Date.now() + 3_600_000).toISOString();
   const previous = { previousHash: hashSecretKey(OLD_KEY), previousExpiresAt };
-  const marks = { rotateAt: undefined, rotatedAt: undefined };
   await create(
     legacyHashSecret(job, { accessKey: JOB.accessKey, secretHash: hashSecretKey(JOB.secretKey), ...previous }),
   );
-  await create(buildTokenSecret(job, job.spec.secretName!, JOB, marks));
+  await create(buildTokenSecret(job, job.spec.secretName!, JOB));
   await create(legacyHashSecret(rest, { accessKey: REST.accessKey, secretHash: hashSecretKey(REST.secretKey) }));
   for (const { name, accessKey } of [JOB, REST]) {
     const patch = JSON.stringify({ status: { accessKey } });
@@ -96,6 +100,24 @@ async function outcome(accessKey: string, secretKey: string): Promise<string> {
   const authenticator = new ServiceTokenAuthenticator(directory, systemClock);
   return (await authenticator.authenticate({ scheme: 'basic', username: accessKey, password: secretKey })).outcome;
 }
+
+it('says that the hashes cannot be read, and deletes no token, until the right is granted as docs/versions.md says', async () => {
+  for (const { name } of [JOB, REST])
+    await eventually(
+      async () => (await token(name)).status?.conditions?.find(({ type }) => type === 'Ready')?.reason,
+      (reason) => reason === 'HashNotReadable',
+    );
+  expect(await outcome(REST.accessKey, REST.secretKey)).toBe('rejected');
+  shell = await DocumentShell.create({
+    env: { KUBECONFIG: api.kubeconfigPath },
+    programs: { kubectl: `exec '${join(api.description.binaries, 'kubectl')}' "$@"` },
+  });
+  const { code, stderr } = await shell.run(shellBlock('docs/versions.md', 2).text);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const read = (name: string) => api.kubectl(['auth', 'can-i', 'get', `secrets/${name}`, ...asOperator]);
+  expect((await read(`${JOB.name}-hash`)).stdout.trim()).toBe('yes');
+  expect((await read('another')).stdout.trim()).toBe('no');
+});
 
 it('moves the hashes of version 0.1 into the status; gateways without a right on Secrets accept the tokens', async () => {
   const accepted: [string, string][] = [
@@ -117,8 +139,8 @@ it('moves the hashes of version 0.1 into the status; gateways without a right on
   });
 });
 
-it('keeps the Secrets, with which version 0.1 can be installed again, until the token is rotated', async () => {
-  expect(await secret(`${JOB.name}-hash`)).toBeDefined();
+it('keeps the Secrets, with which version 0.1 can be installed again, also when the token is rotated', async () => {
+  const before = (await secret((await token(JOB.name)).spec.secretName!))?.metadata.uid;
   const annotate = ['-n', namespace, 'annotate', 'servicetokens.olapwarden.io', JOB.name, 'olapwarden.io/rotate-at=1'];
   // After an upgrade from 0.1 the admission policies know the second version some seconds later than the definitions.
   const annotated = await eventually(
@@ -126,11 +148,11 @@ it('keeps the Secrets, with which version 0.1 can be installed again, until the 
     ({ code, stderr }) => code === 0 || !stderr.includes('There can be a delay'),
   );
   expect(annotated.stderr).toBe('');
-  await eventually(
-    () => secret(`${JOB.name}-hash`),
-    (found) => found === undefined,
-  );
   const { spec } = await token(JOB.name);
+  await eventually(
+    async () => (await secret(spec.secretName!))?.metadata.uid,
+    (uid) => uid !== undefined && uid !== before,
+  );
   const fresh = readTokenSecret((await secret(spec.secretName!))!)!;
   expect(fresh.accessKey).toBe(JOB.accessKey);
   for (const secretKey of [fresh.secretKey, JOB.secretKey, OLD_KEY]) {
@@ -139,5 +161,5 @@ it('keeps the Secrets, with which version 0.1 can be installed again, until the 
       (answer) => answer === 'authenticated',
     );
   }
-  expect(await secret(`${REST.name}-hash`)).toBeDefined();
+  for (const { name } of [JOB, REST]) expect(await secret(`${name}-hash`)).toBeDefined();
 });

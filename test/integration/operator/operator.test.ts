@@ -164,9 +164,10 @@ describe('with an operator', () => {
       expect([...states].filter((state) => state !== 'no,now')).toEqual(['now,still', 'now,no']);
     });
 
-    it('ends when its Secret is deleted, and another one is generated', async () => {
+    it('ends when its Secret is deleted, and another one is generated when the token is reconciled', async () => {
       const lost = await bearer();
       await kubectl('delete', 'secret', 'job-token');
+      await kubectl('label', 'servicetokens.olapwarden.io', 'job', 'reconciled=now');
       await eventually(
         () => known(lost),
         (answer) => answer === 'no',

@@ -5,6 +5,7 @@ const INSTALL = 'test/integration/docs/install-commands.test.ts';
 const EXAMPLES = 'test/integration/results/examples.test.ts';
 const BACKUP = 'test/integration/manifests/backup.test.ts';
 const UPGRADE = 'test/integration/crds/upgrade.test.ts';
+const MIGRATION = 'test/integration/operator/hash-migration.test.ts';
 const DRY = 'test/unit/docs/commands.test.ts';
 
 /**
@@ -29,7 +30,7 @@ export const RUNNERS: Readonly<Record<string, readonly string[]>> = {
   'docs/resources/role.md': [REST],
   'docs/resources/roleassignment.md': [REST],
   'docs/resources/servicetoken.md': [REST],
-  'docs/versions.md': [UPGRADE, UPGRADE],
+  'docs/versions.md': [UPGRADE, UPGRADE, MIGRATION],
 };
 
 /** The shell blocks of the pages, by page. */

@@ -1,6 +1,11 @@
+import type { IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { text } from 'node:stream/consumers';
 import { KubeConfig } from '@kubernetes/client-node';
 import { KubernetesApiError } from '../../../src/kubernetes/api-error.ts';
 import { KubernetesTransport, type HttpMethod } from '../../../src/kubernetes/transport.ts';
+import { once } from '../once.ts';
+import { within } from '../until.ts';
 
 export interface RawAnswer {
   readonly ok: boolean;
@@ -15,6 +20,26 @@ export interface RawRequests {
   /** @param path with the query. A refusal is an answer; no answer is an error. */
   send(method: HttpMethod, path: string, body?: unknown, contentType?: string): Promise<RawAnswer>;
   close(): Promise<void>;
+}
+
+/** The complete response to a request with any body, sent as it stands. */
+export async function sendText(
+  kubeconfigPath: string,
+  request: { method: string; path: string; contentType?: string; body?: string },
+): Promise<{ status: number; text: string }> {
+  const config = new KubeConfig();
+  config.loadFromFile(kubeconfigPath);
+  const { server = '', caData = '' } = config.getCurrentCluster() ?? {};
+  const headers = {
+    authorization: `Bearer ${config.getCurrentUser()?.token}`,
+    ...(request.contentType === undefined ? {} : { 'content-type': request.contentType }),
+  };
+  const { method, path, body } = request;
+  const sent = httpsRequest(new URL(path, server), { method, headers, ca: Buffer.from(caData, 'base64') });
+  const received = once(sent, 'response');
+  sent.end(body);
+  const [response] = (await received) as [IncomingMessage];
+  return { status: response.statusCode ?? 0, text: await within(`${method} ${path}`, text(response)) };
 }
 
 export function rawRequests(kubeconfigPath: string, namespace: string): RawRequests {

@@ -105,6 +105,7 @@ export class MemoryStore implements ResourceStore {
   async delete(kind: ResourceKind, name: string, options: DeleteOptions = {}): Promise<void> {
     await this.beforeWrite('delete', kind, name);
     const current = this.#current(kind, name, options.resourceVersion);
+    if (options.dryRun) return;
     this.#backend.objects.delete(keyOf(kind, name));
     this.#follow('deleted', kind, current);
     for (const follower of this.#backend.followers) follower('deleted', kind, current as never);

@@ -1,6 +1,7 @@
 import { pino, type Logger } from 'pino';
 import { Registry } from 'prom-client';
 import type { EventRecorder } from '../../../src/kubernetes/events.ts';
+import { fencedStore } from '../../../src/operator/leader/fenced-store.ts';
 import { prometheusMetrics, type OperatorMetrics } from '../../../src/operator/metrics.ts';
 import type { ResourceByKind, ResourceKind } from '../../../src/resources/kinds.ts';
 import type { ObjectMeta } from '../../../src/resources/meta.ts';
@@ -26,6 +27,18 @@ export class FakeRecorder implements EventRecorder {
     this.events.push(`${type} ${reason} ${subject.metadata.name}: ${message}`);
   }
   async close(): Promise<void> {}
+}
+
+/** The store as a Kubernetes store is: it has no view of Secrets, and the operator may not read one. */
+export function hidingSecrets(store: FakeStore): ResourceStore {
+  return {
+    ...fencedStore(store, () => true),
+    get: (kind, name) => (kind === 'Secret' ? undefined : store.get(kind, name)),
+    list: (kind) => (kind === 'Secret' ? [] : store.list(kind)),
+    subscribe: (kind, listener) => (kind === 'Secret' ? () => {} : store.subscribe(kind, listener)),
+    read: (kind, name) =>
+      kind === 'Secret' ? Promise.reject(new StoreError('forbidden', 'no right')) : store.read(kind, name),
+  };
 }
 
 interface Stored {
@@ -91,12 +104,13 @@ export class FakeStore implements ResourceStore {
     const { status } = object as Stored;
     return this.#write('status', kind, { ...found, status }, found.metadata.generation ?? 0) as ResourceByKind[K];
   }
-  async delete(kind: ResourceKind, name: string, options: { uid?: string } = {}): Promise<void> {
-    this.#fail();
+  async delete(kind: ResourceKind, name: string, options: { uid?: string; dryRun?: boolean } = {}): Promise<void> {
+    if (!options.dryRun) this.#fail();
     const object = this.get(kind, name) as Stored | undefined;
     if (!object) throw new StoreError('not-found', `${kind} \`${name}\` does not exist`);
     if (options.uid !== undefined && options.uid !== object.metadata.uid)
       throw new StoreError('conflict', 'another uid');
+    if (options.dryRun) return;
     this.#objects.delete(`${kind}/${name}`);
     this.writes.push(`delete ${kind}/${name}`);
     this.#emit('deleted', kind, object, undefined);

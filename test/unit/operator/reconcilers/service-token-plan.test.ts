@@ -7,7 +7,14 @@ import {
 } from '../../../../src/operator/reconcilers/service-token.ts';
 import type { ServiceToken } from '../../../../src/resources/kinds.ts';
 import type { ServiceTokenSpec } from '../../../../src/resources/service-token.ts';
-import { secret, serviceToken, withAnnotations, withMeta, withStatus } from '../../../builders/resources.ts';
+import {
+  secret,
+  serviceToken,
+  withAnnotations,
+  withHashes,
+  withMeta,
+  withStatus,
+} from '../../../builders/resources.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const SECOND = 1_000;
@@ -26,26 +33,23 @@ const hashes = (previousHashes: TokenHashes['previousHashes'] = [], secretHash =
   previousHashes,
 });
 
-function planOf(more: Partial<ServiceTokenObserved>, graceMs = DEFAULT_GRACE_MS) {
+function planOf(more: Partial<ServiceTokenObserved>, graceMs = DEFAULT_GRACE_MS, stateAgeMs = 0) {
   const observed: ServiceTokenObserved = {
     object: serviceToken('job'),
     hashes: hashes(),
     tokenSecret: undefined,
-    foreign: undefined,
     legacy: undefined,
     orphans: [],
     assignedUntil: Infinity,
-    tokenCount: 1,
-    keyTaken: false,
     ...more,
   };
-  const context = { now: NOW, stateAgeMs: 0, newTokenKeys: () => NEW_KEYS };
+  const context = { now: NOW, stateAgeMs, newTokenKeys: () => NEW_KEYS };
   return serviceTokenReconciler({ graceMs }).reconcile(observed, context);
 }
 
 const withSecret = (more: Partial<ServiceTokenObserved> = {}, spec: ServiceTokenSpec = {}) => ({
-  object: serviceToken('job', { secretName: 'job-token', ...spec }),
-  tokenSecret: secret('job-token', KEYS),
+  object: withHashes({ accessKey: KEYS.accessKey })(serviceToken('job', { secretName: 'job-token', ...spec })),
+  tokenSecret: 'present' as const,
   ...more,
 });
 const rotating = (
@@ -57,9 +61,24 @@ const rotating = (
 describe('the next reconciliation of a token', () => {
   it.each<[string, number | undefined, Partial<ServiceTokenObserved>]>([
     ['from REST without an end', undefined, {}],
-    ['with a Secret', 10 * SECOND, withSecret()],
-    ['with a Secret, one of a hundred', 10 * SECOND, withSecret({ tokenCount: 100 })],
-    ['with a Secret, one of 250', 25 * SECOND, withSecret({ tokenCount: 250 })],
+    ['with a Secret', undefined, withSecret()],
+    [
+      'whose Secret belongs to somebody else',
+      60 * SECOND,
+      {
+        object: serviceToken('job', { secretName: 'job-token' }, withMeta({ creationTimestamp: at(-HOUR) })),
+        tokenSecret: 'foreign',
+      },
+    ],
+    [
+      'that was made a moment ago, whose Secret belongs to somebody else',
+      5 * SECOND,
+      {
+        object: serviceToken('job', { secretName: 'job-token' }, withMeta({ creationTimestamp: at(-SECOND) })),
+        tokenSecret: 'present',
+        hashes: undefined,
+      },
+    ],
     ['with an assignment that ends', 5 * SECOND, { assignedUntil: NOW + 5 * SECOND }],
     ['with an assignment that has ended', undefined, { assignedUntil: NOW }],
     ['that expires in two days', DAY, { object: serviceToken('job', { expiresAt: at(2 * DAY) }) }],
@@ -80,13 +99,27 @@ describe('the next reconciliation of a token', () => {
     expect(planOf(observed).requeueAfterMs).toBe(requeueAfterMs);
   });
 
-  it('of a deleted object follows only while a Secret is left', () => {
+  it('of a deleted object deletes its Secrets if the store shows them', () => {
     const orphan = secret('job-token', {}, withMeta({ uid: 'u' }));
     expect(planOf({ object: undefined })).toEqual({ actions: [] });
     expect(planOf({ object: undefined, orphans: [orphan] })).toEqual({
       actions: [{ do: 'delete', kind: 'Secret', name: 'job-token', uid: 'u' }],
-      requeueAfterMs: 10 * SECOND,
     });
+  });
+
+  it.each([
+    [0, 0],
+    [40, 40],
+    [DAY, 60 * SECOND],
+  ])('of a rotation whose Secret has been there for %i ms after its deletion is in %i ms', (stateAgeMs, pause) => {
+    const object = rotating('two', { observedRotateAt: 'one', accessKey: KEYS.accessKey, secretHash: hash('s') });
+    const { actions, status, requeueAfterMs } = planOf(
+      { object: { ...object, spec: { secretName: 'job-token' } }, tokenSecret: 'present' },
+      HOUR,
+      stateAgeMs,
+    );
+    expect(actions).toMatchObject([{ do: 'delete', kind: 'Secret', name: 'job-token' }]);
+    expect([status, requeueAfterMs]).toEqual([undefined, pause]);
   });
 });
 
@@ -109,42 +142,30 @@ describe('the state of a token', () => {
 });
 
 describe('the Secret of a token', () => {
-  it('that is damaged gets another token', () => {
-    const { actions } = planOf(withSecret({ tokenSecret: secret('job-token', { accessKey: KEYS.accessKey }) }));
-    expect(actions).toMatchObject([
-      { do: 'update', kind: 'Secret', object: { metadata: { name: 'job-token' } } },
-      { do: 'event', reason: 'TokenCreated' },
-    ]);
-  });
-
-  it('in which somebody wrote another secret key keeps the token before it valid for the grace period', () => {
-    const before = hashes([previous('p', HOUR), previous('s', 2 * HOUR), previous('o', 3 * HOUR)], hash('o'));
-    const { actions, status } = planOf(withSecret({ hashes: before }), 4 * HOUR);
-    expect(actions).toEqual([]);
-    expect(status?.fields).toMatchObject({
-      secretHash: hash('s'),
-      previousHashes: [previous('p', HOUR), previous('o', 4 * HOUR)],
-    });
-  });
-
-  it('in which somebody wrote another secret key ends the oldest of eight previous tokens', () => {
-    const eight = Array.from('bcdefghi', (letter, index) => previous(letter, (index + 1) * SECOND));
-    const { status } = planOf(withSecret({ hashes: hashes(eight, hash('o')) }), HOUR);
-    expect(status?.fields.previousHashes).toEqual([...eight.slice(1), previous('o', HOUR)]);
-  });
-
-  it('is rotated after the hashes are in the status, with the time of the rotation before it', () => {
-    const status = { observedRotateAt: 'one', rotatedAt: at(-DAY) };
+  it('is created after the hashes are in the status; the tokens before it stay valid as their Events said', () => {
+    const status = { observedRotateAt: 'one', rotatedAt: at(-DAY), accessKey: KEYS.accessKey, secretHash: hash('s') };
     const object = rotating('two', status, { secretName: 'job-token' });
-    const plan = planOf(withSecret({ object, hashes: hashes([previous('p', HOUR)]) }), 2 * HOUR);
+    const plan = planOf({ object, hashes: hashes([previous('p', HOUR)]) }, 2 * HOUR);
     const fields = {
       accessKey: KEYS.accessKey,
       secretHash: hash('n'),
       previousHashes: [previous('p', HOUR), previous('s', 2 * HOUR)],
+      observedRotateAt: 'two',
+      rotatedAt: at(0),
     };
-    expect(plan.statusBefore?.fields).toMatchObject({ ...fields, ...status });
-    expect(plan.status?.fields).toMatchObject({ ...fields, observedRotateAt: 'two', rotatedAt: at(0) });
-    expect(plan.actions.map((action) => action.do)).toEqual(['update', 'event']);
+    expect(plan.statusBefore?.fields).toMatchObject(fields);
+    expect(plan.status?.fields).toMatchObject(fields);
+    expect(plan.actions.map((action) => action.do)).toEqual(['create', 'event']);
+  });
+
+  it('that is gone ends its token, and none before it', () => {
+    const object = withHashes({ accessKey: KEYS.accessKey })(serviceToken('job', { secretName: 'job-token' }));
+    const plan = planOf({ object, hashes: hashes([previous('p', HOUR)]) });
+    expect(plan.statusBefore?.fields).toMatchObject({
+      secretHash: hash('n'),
+      previousHashes: [previous('p', HOUR)],
+    });
+    expect(plan.actions).toMatchObject([{ do: 'create' }, { do: 'event', reason: 'TokenCreated' }]);
   });
 });
 

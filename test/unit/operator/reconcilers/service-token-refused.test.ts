@@ -32,11 +32,6 @@ class RefusingStore extends FakeStore {
     return (await super.create(...write)) as never;
   }
 
-  override async update(...write: Parameters<FakeStore['update']>): Promise<never> {
-    this.#refuse(write[0]);
-    return (await super.update(...write)) as never;
-  }
-
   #refuse(kind: ResourceKind): void {
     if (kind !== 'Secret' || this.code === undefined || this.attempts === MANY_WRITES) return;
     this.attempts++;
@@ -81,17 +76,17 @@ async function requestRotation(value: string): Promise<void> {
 
 describe('a rotation whose Secret cannot be written', () => {
   it.each(['invalid', 'forbidden'] as const)(
-    'is not recorded as done (%s), and is made when it can be written',
+    'is reported (%s), keeps the token before it valid for the grace period, and is made when it can be written',
     async (code) => {
       controller.start();
       await clock.advance(0);
       store.code = code;
+      const before = hashesOf(object())?.secretHash;
       await requestRotation('monday');
       for (const ms of [0, 30_000, 600_000]) {
         await clock.advance(ms);
-        expect(object().status).not.toHaveProperty('observedRotateAt');
-        expect(object().status).not.toHaveProperty('rotatedAt');
-        expect([ready(), secretIs()]).toEqual([code === 'invalid' ? 'False Refused' : 'False Forbidden', 'current']);
+        expect(ready()).toBe(code === 'invalid' ? 'False Refused' : 'False Forbidden');
+        expect(hashesOf(object())?.previousHashes.map(({ hash }) => hash)).toEqual([before]);
       }
       store.code = undefined;
       await clock.advance(60_000);
@@ -110,6 +105,7 @@ describe('a rotation whose Secret cannot be written', () => {
     await requestRotation('monday');
     await clock.advance(0);
     expect(store.attempts).toBe(2);
+    expect(object().status?.observedRotateAt).toBe('tuesday');
   });
 
   it('has one Event for the refusal, however often it is repeated', async () => {
@@ -122,13 +118,14 @@ describe('a rotation whose Secret cannot be written', () => {
     expect(recorder.events).toEqual(['Warning Refused job: the Secret cannot be written']);
   });
 
-  it('leaves the token in the Secret valid while the API server fails', async () => {
+  it('leaves the token before it valid while the API server fails', async () => {
     controller.start();
     await clock.advance(0);
+    const before = hashesOf(object())?.secretHash;
     store.code = 'unavailable';
     await requestRotation('monday');
     await clock.advance(60_000);
-    expect(secretIs()).toBe('previous');
+    expect(hashesOf(object())?.previousHashes.map(({ hash }) => hash)).toEqual([before]);
     store.code = undefined;
     await clock.advance(60_000);
     expect([secretIs(), object().status?.observedRotateAt]).toEqual(['current', 'monday']);

@@ -15,19 +15,28 @@ import {
   withMeta,
 } from '../../../builders/resources.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
-import { StoreError } from '../../../../src/store/resource-store.ts';
-import { FakeRecorder, FakeStore, metrics, silent } from '../fakes.ts';
+import { StoreError, type ResourceStore } from '../../../../src/store/resource-store.ts';
+import { FakeRecorder, FakeStore, hidingSecrets, metrics, silent } from '../fakes.ts';
 
 const GRACE_MS = 3_600_000;
 const ROTATE = 'olapwarden.io/rotate-at';
+/** Longer than the interval at which every object is reconciled. */
+const RESYNC_MS = 11 * 60_000;
 
+/** As in Kubernetes, where the operator sees no Secret. */
 function run(...objects: ConstructorParameters<typeof FakeStore>) {
   return runOn(new FakeStore(...objects));
 }
 
-async function runOn(store: FakeStore) {
+/** As in a folder of manifests, where it sees all. */
+function runShown(...objects: ConstructorParameters<typeof FakeStore>) {
+  const store = new FakeStore(...objects);
+  return runOn(store, store);
+}
+
+async function runOn(store: FakeStore, seen: ResourceStore = hidingSecrets(store)) {
   const [clock, recorder] = [new FakeClock(), new FakeRecorder()];
-  const ports = { store, recorder, clock, metrics: metrics(), log: silent };
+  const ports = { store: seen, recorder, clock, metrics: metrics(), log: silent };
   const controller = new Controller(serviceTokenReconciler({ graceMs: GRACE_MS }), ports);
   controller.start();
   await clock.advance(0);
@@ -59,6 +68,10 @@ function works(store: FakeStore, bearer: string, now = Number.NEGATIVE_INFINITY)
   return previous && Date.parse(previous.validUntil) > now ? 'still' : 'no';
 }
 
+const byGateway = withMeta<ServiceToken>({
+  labels: { 'app.kubernetes.io/managed-by': 'olap-warden' },
+  annotations: { 'olapwarden.io/created-by': 'srn2:user#ada@example.com' },
+});
 const bearerOf = (store: FakeStore): string => values(store.get('Secret', 'job-token'))['bearerToken']!;
 const job = (...modifiers: Parameters<typeof withMeta>[0][]) =>
   serviceToken('job', { secretName: 'job-token' }, ...modifiers.map((meta) => withMeta<ServiceToken>(meta)));
@@ -74,12 +87,15 @@ async function annotate(store: FakeStore, value: string): Promise<void> {
 async function cutOff(done: number, ...objects: ConstructorParameters<typeof FakeStore>): Promise<FakeStore> {
   const cut = new FakeStore(...objects);
   let writes = 0;
-  const [create, update, updateStatus] = [cut.create.bind(cut), cut.update.bind(cut), cut.updateStatus.bind(cut)];
+  const [create, remove, updateStatus] = [cut.create.bind(cut), cut.delete.bind(cut), cut.updateStatus.bind(cut)];
   const countDown = (): void => {
     if (writes++ >= done) throw new Error('the process has died');
   };
   cut.create = async (...write) => (countDown(), create(...write));
-  cut.update = async (...write) => (countDown(), update(...write));
+  cut.delete = async (kind, name, options) => {
+    if (!options?.dryRun) countDown();
+    return remove(kind, name, options);
+  };
   cut.updateStatus = async (...write) => (countDown(), updateStatus(...write));
   const { stop } = await runOn(cut);
   await stop();
@@ -109,11 +125,11 @@ describe('a first token', () => {
   });
 
   it('is written when a Secret of somebody else has left its place', async () => {
-    const { store, settle } = await run(job(), secret('job-token'));
-    expect(token(store).ready).toMatch(/^False/);
+    const { store, clock } = await run(job(), secret('job-token'));
+    expect(token(store).ready).toBe('False SecretNotOwned');
     expect(values(store.get('Secret', 'job-token'))).toEqual({});
     await store.delete('Secret', 'job-token');
-    await settle();
+    await clock.advance(60_000);
     expect(works(store, bearerOf(store))).toBe('now');
   });
 
@@ -131,60 +147,52 @@ describe('a first token', () => {
     expect(token(store).state).toBe('Active');
   });
 
-  it.each(['without a label', 'with the label of a token', 'that the store does not show'])(
-    'does not overwrite a foreign Secret %s',
-    async (kind) => {
-      const label = withLabels<Secret>({ 'olapwarden.io/part': 'service-token-secret' });
-      const foreign = secret('job-token', { password: 'theirs' }, kind.includes('label of') ? label : (same) => same);
-      const store = new FakeStore(job(), foreign);
-      if (kind.includes('not show'))
-        store.read = async () => Promise.reject(new StoreError('invalid', 'Secret `job-token` is not of olap-warden'));
-      const { stop } = await runOn(store);
-      expect(token(store)).toMatchObject({ ready: 'False SecretNotOwned', state: 'Unassigned' });
-      expect(token(store).secretHash).toBeUndefined();
-      expect(store.writes.filter((write) => write.includes('Secret'))).toEqual([]);
-      await stop();
-    },
-  );
+  it.each([
+    'without a label',
+    'with the label of a token',
+    'that the store does not show',
+    'that the API server refuses',
+  ])('does not replace a foreign Secret %s', async (kind) => {
+    const label = withLabels<Secret>({ 'olapwarden.io/part': 'service-token-secret' });
+    const foreign = secret('job-token', { password: 'theirs' }, kind.includes('label of') ? label : (same) => same);
+    const store = new FakeStore(job(), foreign);
+    if (kind.includes('refuses'))
+      store.delete = async () => Promise.reject(new StoreError('invalid', 'not a Secret of a service token'));
+    const { stop, settle } = await runOn(store, kind.includes('not show') ? hidingSecrets(store) : store);
+    await annotate(store, 'now');
+    await settle();
+    expect(token(store)).toMatchObject({ ready: 'False SecretNotOwned', state: 'Unassigned' });
+    expect(token(store).secretHash).toBeUndefined();
+    expect(store.writes.filter((write) => write.includes('Secret'))).toEqual([]);
+    await stop();
+  });
 
-  it('gets its hash after an interruption before the hash was written, and does not change', async () => {
-    const first = await run(job());
+  it('gets its hash from the Secret where a folder lost its status, and is not rotated for that', async () => {
+    const first = await runShown(job({ annotations: { [ROTATE]: 'x' } }));
     await first.stop();
     const bearer = bearerOf(first.store);
     const { status: _, ...withoutStatus } = first.store.get('ServiceToken', 'job')!;
-    const { store } = await run(withoutStatus, first.store.get('Secret', 'job-token')!);
+    const { store } = await runShown(withoutStatus, first.store.get('Secret', 'job-token')!);
     expect(bearerOf(store)).toBe(bearer);
     expect(works(store, bearer)).toBe('now');
+    expect(token(store)).toMatchObject({ observedRotateAt: 'x' });
   });
 
-  it('ends at once if its Secret is deleted, with those before it, and another one gets its access key', async () => {
+  it('ends if its Secret is deleted, and another one gets its access key; those before it stay valid', async () => {
     const { store, clock, settle, recorder } = await run(job());
     const first = bearerOf(store);
     await annotate(store, '1');
     await settle();
+    await clock.advance(60_000);
     const lost = bearerOf(store);
     expect(works(store, first)).toBe('still');
     await store.delete('Secret', 'job-token');
-    await settle();
+    await clock.advance(RESYNC_MS);
     expect(parseBearerToken(bearerOf(store))?.accessKey).toBe(parseBearerToken(lost)?.accessKey);
-    expect([first, lost, bearerOf(store)].map((one) => works(store, one))).toEqual(['no', 'no', 'now']);
+    expect([first, lost, bearerOf(store)].map((one) => works(store, one))).toEqual(['still', 'no', 'now']);
     expect(recorder.events.at(-1)).toContain('the token before it is no longer valid');
     await clock.advance(GRACE_MS);
-    expect(works(store, bearerOf(store))).toBe('now');
-  });
-
-  it('ends within ten seconds if its Secret is deleted in a store that does not watch Secrets', async () => {
-    const store = new FakeStore(job());
-    const subscribe = store.subscribe.bind(store);
-    store.subscribe = (kind, listener) => (kind === 'Secret' ? () => {} : subscribe(kind, listener));
-    const { clock, stop } = await runOn(store);
-    const lost = bearerOf(store);
-    await store.delete('Secret', 'job-token');
-    await clock.advance(9_999);
-    expect(works(store, lost)).toBe('now');
-    await clock.advance(1);
-    expect([works(store, lost), works(store, bearerOf(store))]).toEqual(['no', 'now']);
-    await stop();
+    expect([works(store, first), works(store, bearerOf(store))]).toEqual(['no', 'now']);
   });
 
   it.each([0, 1, 2])(
@@ -199,16 +207,14 @@ describe('a first token', () => {
     },
   );
 
-  it('is replaced if somebody writes another access key into its Secret', async () => {
-    const { store, settle } = await run(job());
-    const { accessKey } = token(store);
-    const taken = values(secret('x', { accessKey: 'b'.repeat(16), secretKey: 'c'.repeat(32) }));
-    const encoded = Object.entries(taken).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
-    await store.update('Secret', { ...store.get('Secret', 'job-token')!, data: Object.fromEntries(encoded) });
-    await settle();
-    expect(token(store).accessKey).toBe(accessKey);
-    expect(works(store, `svc-${'b'.repeat(16)}-${'c'.repeat(32)}`)).toBe('no');
-    expect(works(store, bearerOf(store))).toBe('now');
+  it('is the one that was written: another one that somebody writes to its Secret is not valid', async () => {
+    const { store, clock } = await run(job());
+    const mine = bearerOf(store);
+    const taken = secret('job-token', { ...parseBearerToken(mine)!, secretKey: 'c'.repeat(32) });
+    await store.update('Secret', { ...store.get('Secret', 'job-token')!, data: taken.data! });
+    await clock.advance(RESYNC_MS);
+    expect(works(store, `svc-${parseBearerToken(mine)!.accessKey}-${'c'.repeat(32)}`)).toBe('no');
+    expect(works(store, mine)).toBe('now');
   });
 
   const PLANTED = { accessKey: 'b'.repeat(16), secretKey: 'c'.repeat(32) };
@@ -225,18 +231,21 @@ describe('a first token', () => {
   it.each([
     ['is that of another token', [victim, planted]],
     ['is the name of another token', [serviceToken(PLANTED.accessKey, {}), planted]],
-    ['is named by an assignment', [assign('a', PLANTED.accessKey), planted]],
     ['is that of another token, in a Secret like those of version 0.1', [victim, hash]],
-  ])('is another one if the access key in a Secret that somebody created before it %s', async (_what, objects) => {
-    const { store } = await run(owner, ...objects);
-    expect(token(store).accessKey).not.toBe(PLANTED.accessKey);
-    expect(works(store, `svc-${PLANTED.accessKey}-${PLANTED.secretKey}`)).toBe('no');
-    expect(works(store, bearerOf(store))).toBe('now');
+  ])('is not accepted if the access key in a Secret that somebody created before it %s', async (_what, objects) => {
+    for (const start of [run, runShown]) {
+      const { store } = await start(owner, ...objects);
+      expect(token(store).accessKey).not.toBe(PLANTED.accessKey);
+      expect(works(store, `svc-${PLANTED.accessKey}-${PLANTED.secretKey}`)).toBe('no');
+    }
   });
 
-  it('is the one in its Secret if the access key is its own', async () => {
-    const { store } = await run(owner, planted, serviceToken('other', {}));
-    expect(token(store).accessKey).toBe(PLANTED.accessKey);
+  it('is the one in its Secret in a folder if the access key is its own, and never in Kubernetes', async () => {
+    const shown = await runShown(owner, planted, serviceToken('other', {}));
+    expect(token(shown.store).accessKey).toBe(PLANTED.accessKey);
+    const hidden = await run(owner, planted, serviceToken('other', {}));
+    expect(token(hidden.store)).toMatchObject({ ready: 'False SecretNotOwned' });
+    expect(token(hidden.store).accessKey).toBeUndefined();
   });
 });
 
@@ -254,28 +263,49 @@ describe('the hashes of version 0.1', () => {
   const part = withLabels<Secret>({ 'olapwarden.io/part': 'service-token-secret' });
   const given = secret('job-token', KEYS, part, ownedBy(owner));
 
-  it('move into the status, with the previous one; their Secret stays for a return to that version', async () => {
-    const { store, clock } = await run(owner, hash, given, assign('a', 'job'));
-    expect([works(store, bearer), works(store, old)]).toEqual(['now', 'still']);
-    expect(token(store).ready).toBe('True Active');
-    expect(store.get('Secret', 'job-hash')).toMatchObject(hash);
-    await clock.advance(GRACE_MS);
-    expect([works(store, bearer), works(store, old)]).toEqual(['now', 'no']);
-  });
+  /** Version 0.1 wrote the access key to the status. */
+  const migrating = { ...owner, status: { accessKey: KEYS.accessKey } };
+
+  it.each(['shown', 'read by its name'])(
+    'move into the status, with the previous one (%s); their Secret stays for a return to that version',
+    async (how) => {
+      const stored = new FakeStore(migrating, hash, given, assign('a', 'job'));
+      const read = { ...hidingSecrets(stored), read: stored.read.bind(stored) };
+      const { store, clock } = await runOn(stored, how === 'shown' ? stored : read);
+      expect([works(store, bearer), works(store, old)]).toEqual(['now', 'still']);
+      expect(token(store).ready).toBe('True Active');
+      expect(store.get('Secret', 'job-hash')).toMatchObject(hash);
+      await clock.advance(GRACE_MS);
+      expect([works(store, bearer), works(store, old)]).toEqual(['now', 'no']);
+    },
+  );
 
   it('are deleted when the token is rotated, because they are those of an old token then', async () => {
-    const { store, settle } = await run(owner, hash, given);
+    const { store, settle } = await runShown(owner, hash, given);
     await annotate(store, 'now');
     await settle();
     expect([works(store, bearer), works(store, bearerOf(store))]).toEqual(['still', 'now']);
     expect(store.get('Secret', 'job-hash')).toBeUndefined();
   });
 
+  it.each([
+    ['with a Secret', migrating],
+    ['from REST', { ...byGateway(serviceToken(KEYS.accessKey, {})), status: { accessKey: KEYS.accessKey } }],
+  ])('that may not be read leave the token as it is, and say so (%s)', async (_what, object) => {
+    const { name } = object.metadata;
+    const { store, clock } = await run(object, given);
+    for (const ms of [0, 60_000, RESYNC_MS]) {
+      await clock.advance(ms);
+      expect(token(store, name)).toMatchObject({ ready: 'False HashNotReadable', accessKey: KEYS.accessKey });
+    }
+    expect(store.writes.filter((write) => !write.startsWith('status'))).toEqual([]);
+  });
+
   it('are those of a token from REST, also if another token has its access key already', async () => {
     const byRest = serviceToken(KEYS.accessKey, {}, withMeta({ uid: 'uid-1' }));
     const other = withHashes({ accessKey: KEYS.accessKey })(serviceToken('other', { secretName: 'other-token' }));
     const values = { accessKey: KEYS.accessKey, secretHash: hashSecretKey(KEYS.secretKey) };
-    const { store } = await run(byRest, other, legacyHashSecret(byRest, values));
+    const { store } = await runShown(byRest, other, legacyHashSecret(byRest, values));
     expect(token(store, KEYS.accessKey).accessKey).toBe(KEYS.accessKey);
   });
 
@@ -287,7 +317,7 @@ describe('the hashes of version 0.1', () => {
       withHashes({ accessKey: 'b'.repeat(16) })(byRest('uid-1')),
     ];
     for (const object of objects) {
-      const { store } = await run(object, hash);
+      const { store } = await runShown(object, hash);
       expect(works(store, bearer)).toBe('no');
     }
   });
@@ -375,20 +405,21 @@ describe('a rotation', () => {
     expect(works(store, tokens[8]!)).toBe('still');
   });
 
-  it.each([0, 1, 2, 3])(
-    'that is interrupted after %i writes leaves a valid Secret, and is completed once',
+  it.each([0, 1, 2, 3, 4])(
+    'that is interrupted after %i writes leaves no Secret that is not valid, and is completed once',
     async (done) => {
       const first = await run(job());
       const old = bearerOf(first.store);
       await first.stop();
       await annotate(first.store, 'now');
       const cut = await cutOff(done, first.store.get('ServiceToken', 'job')!, first.store.get('Secret', 'job-token')!);
-      expect(works(cut, bearerOf(cut))).not.toBe('no');
       expect(works(cut, old)).not.toBe('no');
-      const after = await run(cut.get('ServiceToken', 'job')!, cut.get('Secret', 'job-token')!);
+      const left = cut.list('Secret');
+      if (left.length > 0) expect(works(cut, bearerOf(cut))).not.toBe('no');
+      const after = await run(cut.get('ServiceToken', 'job')!, ...left);
       expect([works(after.store, bearerOf(after.store)), works(after.store, old)]).toEqual(['now', 'still']);
       expect(token(after.store).observedRotateAt).toBe('now');
-      if (done >= 2) expect(bearerOf(after.store)).toBe(bearerOf(cut));
+      if (done >= 3) expect(bearerOf(after.store)).toBe(bearerOf(cut));
     },
   );
 });
@@ -412,11 +443,7 @@ describe('a token created through REST', () => {
   });
 
   it('is deleted if a gateway ended before it wrote the hash', async () => {
-    const byRest = withMeta<ServiceToken>({
-      labels: { 'app.kubernetes.io/managed-by': 'olap-warden' },
-      annotations: { 'olapwarden.io/created-by': 'srn2:user#ada@example.com' },
-    })(owner);
-    const { store, clock } = await run(byRest);
+    const { store, clock } = await run(byGateway(owner));
     await clock.advance(59_000);
     expect(store.get('ServiceToken', 'job')).toBeDefined();
     await clock.advance(1_000);
@@ -478,26 +505,36 @@ describe('expiry and deletion', () => {
     expect(store.list('Secret')).toEqual([]);
   });
 
-  it('deletes the Secrets, also those that a store does not list', async () => {
-    const store = new FakeStore(job(), secret('other'));
-    const list = store.list.bind(store);
-    store.list = (kind) => (kind === 'Secret' ? [] : list(kind));
-    const { clock, stop } = await runOn(store);
-    const legacy = legacyHashSecret(store.get('ServiceToken', 'job')!, { accessKey: 'a', secretHash: 'b' });
-    await store.create('Secret', legacy);
+  it('deletes the Secrets of a folder; in Kubernetes the garbage collector does', async () => {
+    const { store, settle } = await runShown(job(), secret('other'));
+    await store.create(
+      'Secret',
+      legacyHashSecret(store.get('ServiceToken', 'job')!, { accessKey: 'a', secretHash: 'b' }),
+    );
     await store.delete('ServiceToken', 'job');
-    await clock.advance(0);
-    expect(list('Secret').map(({ metadata }) => metadata.name)).toEqual(['other']);
-    await stop();
+    await settle();
+    expect(store.list('Secret').map(({ metadata }) => metadata.name)).toEqual(['other']);
+    const hidden = await run(job());
+    await hidden.store.delete('ServiceToken', 'job');
+    await hidden.settle();
+    expect(hidden.store.writes.filter((write) => write.startsWith('delete Secret'))).toEqual([]);
   });
 
   it('gives a new token of the same name a new Secret', async () => {
-    const { store, settle } = await run(job());
+    const { store } = await run(job());
     const old = bearerOf(store);
     const kept = store.get('Secret', 'job-token')!;
-    const again = await run(serviceToken('job', { secretName: 'job-token' }, withMeta({ uid: 'another' })), kept);
-    await settle();
-    expect(works(again.store, old)).toBe('no');
-    expect(works(again.store, bearerOf(again.store))).toBe('now');
+    const again = serviceToken('job', { secretName: 'job-token' }, withMeta({ uid: 'another' }));
+    const shown = await runShown(again, kept);
+    expect([works(shown.store, old), works(shown.store, bearerOf(shown.store))]).toEqual(['no', 'now']);
+    // The garbage collector needs some seconds.
+    const hidden = await run(
+      { ...again, metadata: { ...again.metadata, creationTimestamp: '2026-01-01T00:00:00Z' } },
+      kept,
+    );
+    expect([token(hidden.store).ready, works(hidden.store, old)]).toEqual(['False SecretNotOwned', 'no']);
+    await hidden.store.delete('Secret', 'job-token');
+    await hidden.clock.advance(5_000);
+    expect([works(hidden.store, old), works(hidden.store, bearerOf(hidden.store))]).toEqual(['no', 'now']);
   });
 });
