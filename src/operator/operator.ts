@@ -12,7 +12,7 @@ import { fencedStore } from './leader/fenced-store.ts';
 import { LeaderElector, type LeaderTimes } from './leader/leader.ts';
 import { kubernetesLeases } from '../kubernetes/leases.ts';
 import type { OperatorMetrics } from './metrics.ts';
-import { keepPredefined } from './reconcilers/predefined.ts';
+import { keepOwned, type OwnedResource } from './reconcilers/predefined.ts';
 import { clusterHealthReportReconciler } from './reconcilers/cluster-health-report.ts';
 import { policyReconciler, type PolicyOptions } from './reconcilers/policy.ts';
 import { roleAssignmentReconciler } from './reconcilers/role-assignment.ts';
@@ -60,6 +60,8 @@ export interface OperatorOptions {
   readonly metrics: OperatorMetrics;
   readonly log: Logger;
   readonly clock?: Clock;
+  /** Objects that the leader creates and restores, besides the predefined policies and roles. */
+  readonly owned?: readonly OwnedResource[];
   /** Further tasks of the leader, such as the health task and the result cleaner. */
   readonly tasks?: readonly LeaderTask[];
   readonly leaseName?: string;
@@ -174,7 +176,7 @@ async function runWhileLeading(
   ];
   for (const controller of controllers) controller.start();
   const running = [
-    keepPredefined(ports, signal),
+    keepOwned(ports, signal, options.owned),
     ...tasks.map(async (task) => {
       try {
         await task.run(signal, leader);

@@ -4,9 +4,8 @@ import { exactly } from '../../access/manager/editor.ts';
 import { holdsAfter, LASTING_MS } from '../../access/manager/lasting.ts';
 import { managedBy } from '../../access/manager/views.ts';
 import { sameSubject } from '../../access/subjects.ts';
-import type { LeaderTask } from '../../operator/operator.ts';
+import type { OwnedResource } from '../../operator/reconcilers/predefined.ts';
 import { systemClock } from '../../platform/clock.ts';
-import { retry } from '../../platform/retry.ts';
 import type { RoleAssignment } from '../../resources/kinds.ts';
 import { ANNOTATIONS, LABELS, PLATFORM_AUTHOR } from '../../resources/meta.ts';
 import { SUBJECT_TYPES, type Subject } from '../../resources/role-assignment.ts';
@@ -23,8 +22,6 @@ export const BY_SETTING = 'administrators-by-setting';
  */
 export type AdministratorsOutcome = 'done' | 'last' | 'changed' | 'foreign';
 
-const RETRY_INTERVAL = { baseMs: 2000, maxMs: 2000, jitter: 'none' } as const;
-
 /** Parses a subject such as `user-email:you@example.com`. @param text a valid value of the setting `admin-subject` */
 export function parseSubject(text: string): Subject {
   const colon = text.indexOf(':');
@@ -38,30 +35,19 @@ const WARNINGS = {
   last: '`admin-subject` is empty, but no other subject has the role `system-admin` for at least 24 hours: keeping the assignment',
   changed:
     '`admin-subject` is empty, but others have changed the assignment: keeping it; delete it if its subjects are to lose the role `system-admin`',
-  foreign: '`admin-subject` is not in effect: the assignment has another role; delete it and restart the operator',
+  foreign: '`admin-subject` is not in effect: the assignment has another role; delete it',
 } as const satisfies Record<Exclude<AdministratorsOutcome, 'done'>, string>;
 
-/** Assigns the role `system-admin` to the subjects; retries until it succeeds. */
-export function administratorsTask(subjects: readonly Subject[], log: Logger): LeaderTask {
+/** The assignment of the role `system-admin` to the subjects. */
+export function administratorsBySetting(subjects: readonly Subject[], log: Logger): OwnedResource {
+  let before: AdministratorsOutcome = 'done';
   return {
-    name: 'administrators',
-    async run(signal, { store }) {
-      try {
-        const outcome = await retry(() => ensureAdministrators(store, subjects, signal), {
-          attempts: Number.POSITIVE_INFINITY,
-          backoff: RETRY_INTERVAL,
-          clock: systemClock,
-          signal,
-          retryAfterMs: (error) => {
-            log.warn({ err: error }, 'failed to assign the first administrators; retrying');
-            return 0;
-          },
-        });
-        if (outcome !== 'done') log.warn({ assignment: BY_SETTING }, WARNINGS[outcome]);
-      } catch (error) {
-        // Lost leadership or shutdown: the next leader does it.
-        if (!signal.aborted) throw error;
-      }
+    kind: 'RoleAssignment',
+    name: BY_SETTING,
+    async ensure(store, signal) {
+      const outcome = await ensureAdministrators(store, subjects, signal);
+      if (outcome !== 'done' && outcome !== before) log.warn({ assignment: BY_SETTING }, WARNINGS[outcome]);
+      before = outcome;
     },
   };
 }

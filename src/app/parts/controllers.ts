@@ -18,7 +18,7 @@ import type { Mute } from '../../resources/health-mute.ts';
 import type { ClusterHealthReport } from '../../resources/kinds.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import type { Boot } from './boot.ts';
-import { administratorsTask, parseSubject } from './administrators-by-setting.ts';
+import { administratorsBySetting, parseSubject } from './administrators-by-setting.ts';
 
 export interface ControllerDependencies {
   readonly store: ResourceStore;
@@ -48,11 +48,11 @@ export function startControllers(boot: Boot, parts: ControllerDependencies): Ope
     healthSettings: () => configuredOf(boot.live.get()),
     tokenGraceMs: settings['token-grace'],
     pruneExpiredAfterMs: settings['prune-expired-after'],
+    owned: [administratorsBySetting(settings['admin-subject'].map(parseSubject), log)],
     tasks: [
       healthTask({ engine, log, metrics, configured: () => configuredOf(boot.live.get()) }),
       ...healthWebhook(boot, metrics),
       ...(transport ? [sessionKeyTask({ name: settings['session-key-secret'], clock: systemClock, log })] : []),
-      administratorsTask(settings['admin-subject'].map(parseSubject), log),
       ...tasks,
     ],
     ...(transport && { transport }),

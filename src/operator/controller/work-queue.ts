@@ -17,6 +17,7 @@ const BACKOFF: BackoffOptions = { baseMs: 5, maxMs: 1_000_000, jitter: 'none' };
 export class WorkQueue {
   readonly #clock: Clock;
   readonly #metrics: WorkQueueMetrics;
+  readonly #backoff: BackoffOptions;
   readonly #waiting: string[] = [];
   readonly #dirty = new Set<string>();
   /** Start of the work, monotonic, by key. */
@@ -29,7 +30,9 @@ export class WorkQueue {
   readonly #drained: (() => void)[] = [];
   #shuttingDown = false;
 
-  constructor(clock: Clock, metrics: WorkQueueMetrics) {
+  /** @param maxBackoffMs longest delay of addRateLimited() */
+  constructor(clock: Clock, metrics: WorkQueueMetrics, maxBackoffMs = BACKOFF.maxMs) {
+    this.#backoff = { ...BACKOFF, maxMs: maxBackoffMs };
     this.#clock = clock;
     this.#metrics = metrics;
     metrics.watch(() => this.#state());
@@ -62,14 +65,14 @@ export class WorkQueue {
   }
 
   /**
-   * Adds the key after 5 ms · 2ⁿ, at most 1000 s, where n counts the calls for this key since forget().
+   * Adds the key after 5 ms · 2ⁿ, at most `maxBackoffMs` (1000 s), where n counts the calls for this key since forget().
    * @param atLeastMs minimum delay, such as from `Retry-After`
    */
   addRateLimited(key: string, atLeastMs = 0): void {
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
     this.#metrics.retried();
-    this.addAfter(key, Math.max(backoffDelay(failures, BACKOFF, this.#clock), atLeastMs));
+    this.addAfter(key, Math.max(backoffDelay(failures, this.#backoff, this.#clock), atLeastMs));
   }
 
   /** Resets the backoff of the key, after a success. */

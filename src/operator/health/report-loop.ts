@@ -20,7 +20,7 @@ export interface ReportLoopOptions extends Omit<ReportRunsOptions, 'writer' | 's
   readonly oneAtATime: (run: () => Promise<void>) => Promise<void>;
 }
 
-const BACKOFF: BackoffOptions = { baseMs: 1_000, maxMs: 60_000, jitter: 'half' };
+const BACKOFF: BackoffOptions = { baseMs: 1_000, maxMs: 10_000, jitter: 'half' };
 /** Time until the report is read again after another process has created it. */
 const CREATED_ELSEWHERE_MS = 1_000;
 /**

@@ -1,9 +1,10 @@
+import { managedBy } from '../../access/manager/views.ts';
 import { expiryOf } from '../../access/subjects.ts';
 import type { RoleAssignment } from '../../resources/kinds.ts';
 import type { RoleAssignmentStatus, Subject, SubjectExpiry } from '../../resources/role-assignment.ts';
 import { kubernetesTime, parseTime } from '../../resources/time.ts';
 import { listNames } from './list-names.ts';
-import type { Outcome } from '../controller/outcome.ts';
+import { READY, type Outcome } from '../controller/outcome.ts';
 import type { Action, RecordEvent } from '../controller/plan.ts';
 
 /** How long before its expiry a subject is reported, in milliseconds. */
@@ -55,21 +56,35 @@ export function reportExpiry({ spec, status }: RoleAssignment, now: number, prun
   };
 }
 
+/** The subjects that expired at least `pruneAfterMs` ago. A time that cannot be read removes nothing. */
+function overdueOf({ spec }: RoleAssignment, now: number, pruneAfterMs: number): readonly Subject[] {
+  if (pruneAfterMs <= 0) return [];
+  return spec.subjects.filter(({ expiresAt }) => {
+    const expiry = expiresAt === undefined ? undefined : parseTime(expiresAt);
+    return expiry !== undefined && expiry + pruneAfterMs <= now;
+  });
+}
+
+/** The condition of an object with overdue subjects that others manage: they would write again what is removed. */
+export function keptExpired(object: RoleAssignment, now: number, pruneAfterMs: number): Outcome | undefined {
+  const { managedBy: managers } = managedBy(object.metadata);
+  const overdue = managers && overdueOf(object, now, pruneAfterMs);
+  if (!overdue || overdue.length === 0) return undefined;
+  const others = listNames('field manager', 'field managers', managers);
+  const message = `the role exists; expired ${namesOf(overdue)} stay because ${others} also manage this object: remove them at its source`;
+  return { ...READY, reason: 'ExpiredSubjectsKept', message };
+}
+
 /**
- * Removes the subjects that expired at least `pruneAfterMs` ago, and the object with its last subject. Both writes are conditional on the
+ * Removes the overdue subjects of an object that only olap-warden manages, and the object with its last subject. Both writes are conditional on the
  * object's version: a subject that was renewed meanwhile is kept.
  * @returns undefined if there is nothing to remove
  */
 export function pruneExpired(object: RoleAssignment, now: number, pruneAfterMs: number): Action[] | undefined {
-  if (pruneAfterMs <= 0) return undefined;
   const { spec, metadata } = object;
-  const isOverdue = ({ expiresAt }: Subject): boolean => {
-    const expiry = expiresAt === undefined ? undefined : parseTime(expiresAt);
-    return expiry !== undefined && expiry + pruneAfterMs <= now;
-  };
-  const overdue = spec.subjects.filter(isOverdue);
-  if (overdue.length === 0) return undefined;
-  const subjects = spec.subjects.filter((subject) => !isOverdue(subject));
+  const overdue = overdueOf(object, now, pruneAfterMs);
+  if (overdue.length === 0 || managedBy(metadata).managedBy !== undefined) return undefined;
+  const subjects = spec.subjects.filter((subject) => !overdue.includes(subject));
   const { name, uid, resourceVersion } = metadata;
   const write: Action =
     subjects.length === 0

@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { errorMessage } from '../../platform/plain-error.ts';
-import { isPredefined, PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../access/policy/predefined.ts';
-import type { Policy, Role } from '../../resources/kinds.ts';
+import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../access/policy/predefined.ts';
+import type { CustomKind, Policy, Role } from '../../resources/kinds.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { LOG_LIMITS, RateLimiter } from '../../platform/rate-limiter.ts';
 import { ANNOTATIONS } from '../../resources/meta.ts';
-import { StoreError, type ResourceStore } from '../../store/resource-store.ts';
+import { StoreError, type ResourceStore, type StoreEvent } from '../../store/resource-store.ts';
 import { execute } from '../controller/executor.ts';
 import type { EventRecorder } from '../../kubernetes/events.ts';
 import { NotLeaderError } from '../leader/fenced-store.ts';
@@ -20,6 +21,9 @@ export interface PredefinedPorts {
   readonly metrics: OperatorMetrics;
   readonly log: Logger;
 }
+
+/** Longest delay of another attempt. */
+const MAX_RETRY_MS = 10_000;
 
 type WantedObject =
   | { readonly kind: 'Policy'; readonly object: Policy }
@@ -72,23 +76,50 @@ function includes(all: Record<string, string> | undefined, some: Record<string, 
   return Object.entries(some ?? {}).every(([key, value]) => all?.[key] === value);
 }
 
-/** Creates the predefined policies and roles and restores them after each change or deletion, until `signal` aborts. */
-export async function keepPredefined(ports: PredefinedPorts, signal: AbortSignal): Promise<void> {
+/**
+ * An object that the operator creates, and creates again after its deletion. After a change it stays until the next start: others may manage it, and
+ * would undo what is restored for ever.
+ */
+export interface OwnedResource {
+  readonly kind: CustomKind;
+  readonly name: string;
+  /** Brings the object into the wanted state. Idempotent. @throws {StoreError} */
+  readonly ensure: (store: ResourceStore, signal: AbortSignal) => Promise<void>;
+}
+
+/**
+ * Creates the predefined policies and roles, and restores them after each change or deletion; the same for the other owned objects, which may be
+ * changed. Until `signal` aborts. A failed attempt is repeated after at most ten seconds: a kind that was deleted with its definition does not report when it is served again.
+ */
+export async function keepOwned(
+  ports: PredefinedPorts,
+  signal: AbortSignal,
+  others: readonly OwnedResource[] = [],
+): Promise<void> {
   const { store, clock, metrics } = ports;
-  const queue = new WorkQueue(clock, metrics.queue('predefined'));
-  const add = (kind: 'Policy' | 'Role') => (event: { object: Policy | Role }) => {
-    if (isPredefined(event.object.metadata.name)) queue.add(`${kind}/${event.object.metadata.name}`);
+  const queue = new WorkQueue(clock, metrics.queue('predefined'), MAX_RETRY_MS);
+  const owned = new Map([
+    ...[...WANTED].map(([key, wanted]) => [key, (aborted: AbortSignal) => restoreOne(wanted, ports, aborted)] as const),
+    ...others.map(({ kind, name, ensure }) => {
+      return [`${kind}/${name}`, (aborted: AbortSignal) => ensure(store, aborted)] as const;
+    }),
+  ]);
+  const add = ({ type, kind, object }: StoreEvent): void => {
+    const key = `${kind}/${object.metadata.name}`;
+    if (WANTED.has(key) || (type === 'deleted' && owned.has(key))) queue.add(key);
   };
-  const unsubscribe = [store.subscribe('Policy', add('Policy')), store.subscribe('Role', add('Role'))];
-  for (const key of WANTED.keys()) queue.add(key);
+  const kinds = new Set(Array.from(owned.keys(), (key) => key.slice(0, key.indexOf('/')) as CustomKind));
+  const unsubscribe = Array.from(kinds, (kind) => store.subscribe(kind, add));
+  for (const key of owned.keys()) queue.add(key);
   const stop = (): void => void queue.shutDown();
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
+  const logLines = new RateLimiter(clock, LOG_LIMITS);
   try {
     for (;;) {
       const key = await queue.get();
       if (key === undefined) return;
-      await restoreOne(key, queue, ports, signal);
+      await attempt(key, owned.get(key), { ...ports, queue, logLines }, signal);
       queue.done(key);
     }
   } finally {
@@ -97,25 +128,34 @@ export async function keepPredefined(ports: PredefinedPorts, signal: AbortSignal
   }
 }
 
-async function restoreOne(key: string, queue: WorkQueue, ports: PredefinedPorts, signal: AbortSignal): Promise<void> {
-  const wanted = WANTED.get(key);
-  if (!wanted) return;
+async function attempt(
+  key: string,
+  ensure: ((signal: AbortSignal) => Promise<void>) | undefined,
+  { queue, logLines, log }: PredefinedPorts & { readonly queue: WorkQueue; readonly logLines: RateLimiter },
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await ensure?.(signal);
+    queue.forget(key);
+  } catch (error) {
+    if (signal.aborted || error instanceof NotLeaderError) return;
+    const suppressed = logLines.admit(error instanceof StoreError ? error.code : 'other');
+    if (suppressed !== undefined)
+      log.warn(
+        { object: key, error: errorMessage(error), suppressed },
+        'failed to create or restore a resource of the operator; retrying',
+      );
+    queue.addRateLimited(key, error instanceof StoreError ? error.retryAfterMs : undefined);
+  }
+}
+
+async function restoreOne(wanted: WantedObject, ports: PredefinedPorts, signal: AbortSignal): Promise<void> {
   const { store, clock, log, recorder } = ports;
   const { name } = wanted.object.metadata;
   const found = store.get(wanted.kind, name);
   if (found?.metadata.deletionTimestamp !== undefined) return;
-  try {
-    const actions = restore(wanted, found, clock.now());
-    for (const action of actions) await execute(action, found, { store, recorder, signal });
-    if (actions.length > 0)
-      log.info({ kind: wanted.kind, name, existed: found !== undefined }, 'predefined resource created or restored');
-    queue.forget(key);
-  } catch (error) {
-    if (signal.aborted || error instanceof NotLeaderError) return;
-    log.warn(
-      { kind: wanted.kind, name, error: errorMessage(error) },
-      'failed to create or restore a predefined resource; retrying',
-    );
-    queue.addRateLimited(key, error instanceof StoreError ? error.retryAfterMs : undefined);
-  }
+  const actions = restore(wanted, found, clock.now());
+  for (const action of actions) await execute(action, found, { store, recorder, signal });
+  if (actions.length > 0)
+    log.info({ kind: wanted.kind, name, existed: found !== undefined }, 'predefined resource created or restored');
 }

@@ -3,7 +3,13 @@ import { READY, type Outcome } from '../controller/outcome.ts';
 import type { Reconciler, ReconciledObject } from '../controller/reconciler.ts';
 import { subjectProblem } from '../../resources/subject-name.ts';
 import type { RoleAssignment } from '../../resources/kinds.ts';
-import { DEFAULT_PRUNE_AFTER_MS, pruneExpired, reportExpiry, unreadableExpiry } from './assignment-expiry.ts';
+import {
+  DEFAULT_PRUNE_AFTER_MS,
+  keptExpired,
+  pruneExpired,
+  reportExpiry,
+  unreadableExpiry,
+} from './assignment-expiry.ts';
 
 export interface RoleAssignmentObserved extends ReconciledObject<'RoleAssignment'> {
   readonly roleExists: boolean;
@@ -36,7 +42,8 @@ export function roleAssignmentReconciler({
       // The write causes another reconciliation, which reports the status.
       if (pruning) return { actions: pruning };
       const { fields, events, changesInMs } = reportExpiry(object, now, pruneAfterMs);
-      const outcome = unreadableExpiry(object) ?? (roleExists ? READY : roleNotFound(object.spec.role));
+      const ready = keptExpired(object, now, pruneAfterMs) ?? READY;
+      const outcome = unreadableExpiry(object) ?? (roleExists ? ready : roleNotFound(object.spec.role));
       return {
         actions: [],
         status: { outcome, fields, events, warnings: subjectWarnings(object), warningReason: 'NeverMatches' },

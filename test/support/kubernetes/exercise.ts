@@ -27,7 +27,7 @@ export async function exerciseOperator({ kubectl, apply, createAsGateway }: Hand
   await kubectl('wait', '--for=jsonpath={.status.observedRotateAt}=1', KUBECTL_TIMEOUT, 'otoken/exercised');
   await kubectl('delete', 'otoken', 'exercised');
   const expired = { type: 'user-email' as const, name: 'gone@example.com', expiresAt: '2020-01-01T00:00:00Z' };
-  await apply(roleAssignment('expired', { role: 'analysts', subjects: [expired] }));
+  await createAsGateway(roleAssignment('expired', { role: 'analysts', subjects: [expired] }));
   await eventually(
     () => kubectl('get', 'orolebinding', '-o', 'name'),
     (names) => !names.includes('/expired'),

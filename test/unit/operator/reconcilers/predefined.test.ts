@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../../src/access/policy/predefined.ts';
-import { keepPredefined } from '../../../../src/operator/reconcilers/predefined.ts';
+import { keepOwned } from '../../../../src/operator/reconcilers/predefined.ts';
 import { NotLeaderError } from '../../../../src/operator/leader/fenced-store.ts';
 import { StoreError } from '../../../../src/store/resource-store.ts';
-import { policy } from '../../../builders/resources.ts';
+import { policy, roleAssignment } from '../../../builders/resources.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { FakeRecorder, FakeStore, loggedLines, metrics } from '../fakes.ts';
 
@@ -11,7 +11,7 @@ function start(...objects: ConstructorParameters<typeof FakeStore>) {
   const [store, recorder, clock] = [new FakeStore(...objects), new FakeRecorder(), new FakeClock()];
   const abort = new AbortController();
   const { log, lines } = loggedLines();
-  const ended = keepPredefined({ store, recorder, clock, metrics: metrics(), log }, abort.signal);
+  const ended = keepOwned({ store, recorder, clock, metrics: metrics(), log }, abort.signal);
   const stop = async (): Promise<void> => {
     abort.abort();
     await ended;
@@ -127,4 +127,42 @@ it('retries while the API server is unreachable', async () => {
   expect(store.list('Policy')).toHaveLength(PREDEFINED_POLICIES.length);
   expect(store.list('Role')).toHaveLength(PREDEFINED_ROLES.length);
   await stop();
+});
+
+it('tries again every ten seconds, however long the API server has refused, with few lines in the log', async () => {
+  const { store, clock, lines, stop } = start();
+  const create = store.create.bind(store);
+  store.create = async () => Promise.reject(new StoreError('not-found', 'the kind is not served'));
+  await clock.advance(3_600_000);
+  expect(store.list('Role')).toEqual([]);
+  expect(lines.length).toBeLessThan(200);
+  store.create = create;
+  await clock.advance(10_000);
+  expect(store.list('Policy')).toHaveLength(PREDEFINED_POLICIES.length);
+  expect(store.list('Role')).toHaveLength(PREDEFINED_ROLES.length);
+  await stop();
+});
+
+it('creates another owned object again after its deletion, and leaves changes of it', async () => {
+  const store = new FakeStore();
+  const clock = new FakeClock();
+  const abort = new AbortController();
+  const name = 'mine';
+  const ensured: string[] = [];
+  const ensure = async (): Promise<void> => {
+    ensured.push(name);
+    if (!store.get('RoleAssignment', name)) await store.create('RoleAssignment', roleAssignment(name));
+  };
+  const ports = { store, recorder: new FakeRecorder(), clock, metrics: metrics(), log: loggedLines().log };
+  const ended = keepOwned(ports, abort.signal, [{ kind: 'RoleAssignment', name, ensure }]);
+  await clock.advance(0);
+  const found = store.get('RoleAssignment', name)!;
+  await store.update('RoleAssignment', { ...found, metadata: { ...found.metadata, labels: { team: 'data' } } });
+  await clock.advance(60_000);
+  expect(ensured).toEqual([name]);
+  await store.delete('RoleAssignment', name);
+  await clock.advance(0);
+  expect(store.get('RoleAssignment', name)).toBeDefined();
+  abort.abort();
+  await ended;
 });

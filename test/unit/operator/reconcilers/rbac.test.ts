@@ -6,7 +6,7 @@ import { roleAssignmentReconciler } from '../../../../src/operator/reconcilers/r
 import { roleReconciler } from '../../../../src/operator/reconcilers/role.ts';
 import type { CustomKind, Role } from '../../../../src/resources/kinds.ts';
 import { StoreError } from '../../../../src/store/resource-store.ts';
-import { policy, role, roleAssignment, statement, withAnnotations } from '../../../builders/resources.ts';
+import { policy, role, roleAssignment, statement, withAnnotations, withMeta } from '../../../builders/resources.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { FakeRecorder, FakeStore, metrics, silent } from '../fakes.ts';
 
@@ -282,6 +282,26 @@ describe('a RoleAssignment with subjects that expire', () => {
     store.failures.push(new StoreError('conflict', 'changed'));
     await clock.advance(DAY + 60_000);
     expect(expiryEvents(events)).toHaveLength(1);
+  });
+
+  it('keeps them where somebody else manages the object, and says so once', async () => {
+    const managedFields = [
+      { manager: 'olap-warden-operator', operation: 'Update', subresource: 'status' },
+      { manager: 'kustomize-controller', operation: 'Apply' },
+    ];
+    const { store, clock, ready, events } = await run(
+      role('analysts'),
+      roleAssignment('one', { subjects: [until('2026-01-01T00:00:10Z')] }, withMeta({ managedFields })),
+    );
+    expect(ready('RoleAssignment', 'one')).toMatch(/^True Ready/);
+    store.writes.length = 0;
+    await clock.advance(60 * DAY);
+    expect(store.get('RoleAssignment', 'one')?.spec.subjects).toHaveLength(1);
+    expect(ready('RoleAssignment', 'one')).toMatch(/^True ExpiredSubjectsKept/);
+    expect(store.writes.filter((write) => !write.startsWith('status'))).toEqual([]);
+    expect(events.filter((event) => event.includes('ExpiredSubjectsKept'))).toEqual([
+      expect.stringContaining('`kustomize-controller`'),
+    ]);
   });
 
   it('loses them 30 days after the expiry, and is deleted with the last one', async () => {
