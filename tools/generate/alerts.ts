@@ -185,8 +185,8 @@ const operationAlerts = [
   },
   {
     alert: 'OlapWardenNoLeader',
-    // Of a namespace that had a leader within six hours or has an operator without one.
-    expr: `(max by (namespace) (max_over_time((${LEADS})[6h:1m])) or max by (namespace) (${LEADS})) unless (max by (namespace) (${LEADS}) == 1)`,
+    // Also where no operator ever came up: gateways are enough. Without either, OlapWardenMetricsAbsent fires.
+    expr: `max by (namespace) (olap_warden_info{command=~"operator|gateway"}) unless (max by (namespace) (${LEADS}) == 1)`,
     for: '2m',
     labels: { severity: 'warning', category: 'operations' },
     annotations: {
@@ -194,6 +194,19 @@ const operationAlerts = [
       description:
         'No resource is reconciled, no health check runs and no expired result is deleted. Gateways continue to decide and to serve. Check the pods of the operator and the Lease.',
       runbook_url: operationsRunbook('no-operator-leads'),
+    },
+  },
+  {
+    alert: 'OlapWardenNoGateway',
+    // The name of the job, and so `up`, depends on the configuration of Prometheus.
+    expr: 'max by (namespace) (olap_warden_info{command="operator"}) unless max by (namespace) (olap_warden_info{command="gateway"})',
+    for: '2m',
+    labels: { severity: 'critical', category: 'operations' },
+    annotations: {
+      summary: 'No gateway is up',
+      description:
+        'Prometheus reads the metrics of an operator in this namespace, and of no gateway. No query, and no call of the REST API or the dashboard, is answered. Check the pods of the gateway.',
+      runbook_url: operationsRunbook('no-gateway-is-up'),
     },
   },
   {

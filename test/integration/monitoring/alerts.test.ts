@@ -47,9 +47,12 @@ const named = (alert: string): Rule => {
   return found;
 };
 
-async function promtoolTest(tests: readonly object[]): Promise<string> {
-  const file = join(folder, 'tests.yaml');
-  await writeFile(file, stringify({ rule_files: [rulesFile], evaluation_interval: '30s', tests }));
+/** @param some the rules to load, all by default: promtool evaluates each of them at every step */
+async function promtoolTest(tests: readonly object[], some?: readonly Rule[]): Promise<string> {
+  const [file, someFile] = [join(folder, 'tests.yaml'), join(folder, 'some.yaml')];
+  if (some !== undefined) await writeFile(someFile, stringify({ groups: [{ name: 'some', rules: some }] }));
+  const rule_files = [some === undefined ? rulesFile : someFile];
+  await writeFile(file, stringify({ rule_files, evaluation_interval: '30s', tests }));
   const { stdout, stderr } = await run(promtool, ['test', 'rules', file]);
   return stdout + stderr;
 }
@@ -67,12 +70,12 @@ const firing = (rule: Rule, expected: boolean, metricLabels: Record<string, stri
 });
 
 describe('the alerts', () => {
-  it('are valid for promtool, one for each check and severity, four for the task, one for access and 16 for olap-warden', async () => {
+  it('are valid for promtool, one for each check and severity, four for the task, one for access and 17 for olap-warden', async () => {
     const { stdout } = await run(promtool, ['check', 'rules', rulesFile]);
     const more = CATALOGUE.filter(({ otherSeverity }) => otherSeverity !== undefined);
     expect(more.map(({ name }) => name)).toEqual(['IDEAL_STATE_EV_MISMATCH_CHECK', 'SERVER_DISK_USAGE_CHECK']);
-    expect(stdout).toContain(`${CATALOGUE.length + more.length + 21} rules found`);
-    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(CATALOGUE.length + 21);
+    expect(stdout).toContain(`${CATALOGUE.length + more.length + 22} rules found`);
+    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(CATALOGUE.length + 22);
   });
 
   it('refer to existing runbooks and chapters that name them', async () => {
@@ -529,26 +532,77 @@ describe('the alerts', () => {
     expect(output).toContain('SUCCESS');
   });
 
-  it('OlapWardenNoLeader fires without a leader, with and without pods, and not for leaders of other programs', async () => {
-    const rule = named('OlapWardenNoLeader');
-    const status = (values: string) => ({ series: `leader_election_master_status{${POD},name="lease"}`, values });
-    const at = (eval_time: string, fires: boolean) => ({
-      alertname: rule.alert,
-      eval_time,
-      exp_alerts: fires
-        ? [{ exp_labels: { ...rule.labels, namespace: 'olap' }, exp_annotations: rule.annotations }]
-        : [],
+  describe.each(['olap-warden', 'another-job'])('of processes that are scraped under the job name %s', (job) => {
+    const pod = (name: string) => `job="${job}",namespace="olap",pod="${name}",instance="${name}"`;
+    const process = (command: string, values: string, name = command) => {
+      return { series: `olap_warden_info{${pod(name)},command="${command}"}`, values };
+    };
+    const leads = (values: string, name = 'operator') => {
+      return { series: `leader_election_master_status{${pod(name)},name="lease"}`, values };
+    };
+    /** Two days of one sample a minute; before and after: without samples. */
+    const [ALWAYS, NEVER] = ['1x2880', 'stale'];
+    const GONE = '1x30 stale';
+    const CAME_BACK = '1x30 stale _x1440 1x1400';
+    const gateway = process('gateway', ALWAYS);
+    const operator = process('operator', ALWAYS);
+
+    it.each<[alert: string, when: string, series: object[], firing: string[], quiet: string[]]>([
+      ['OlapWardenNoLeader', 'never came up', [gateway], ['10m', '1d'], []],
+      ['OlapWardenNoLeader', 'waits for the Lease', [operator, leads('0x2880')], ['10m', '1d'], ['1m']],
+      [
+        'OlapWardenNoLeader',
+        'is gone for a day',
+        [gateway, process('operator', GONE), leads(GONE)],
+        ['40m', '7h', '25h'],
+        ['20m'],
+      ],
+      [
+        'OlapWardenNoLeader',
+        'came back',
+        [gateway, process('operator', CAME_BACK), leads(CAME_BACK)],
+        ['12h'],
+        ['20m', '26h'],
+      ],
+      [
+        'OlapWardenNoLeader',
+        'is one of two',
+        [operator, leads('1x2880'), process('operator', ALWAYS, 'b'), leads('0x2880', 'b')],
+        [],
+        ['10m', '1d'],
+      ],
+      [
+        'OlapWardenNoLeader',
+        'is the other one of two, after the first has ended',
+        [process('operator', GONE), leads(GONE), process('operator', ALWAYS, 'b'), leads('0x30 1x2850', 'b')],
+        [],
+        ['20m', '40m', '1d'],
+      ],
+      ['OlapWardenNoLeader', 'is that of another program', [leads('0x2880')], [], ['10m', '1d']],
+      ['OlapWardenNoGateway', 'never came up', [operator], ['10m', '1d'], ['1m']],
+      ['OlapWardenNoGateway', 'is gone for a day', [operator, process('gateway', GONE)], ['40m', '7h', '25h'], ['20m']],
+      ['OlapWardenNoGateway', 'came back', [operator, process('gateway', CAME_BACK)], ['12h'], ['20m', '26h']],
+      [
+        'OlapWardenNoGateway',
+        'is one of two',
+        [operator, process('gateway', GONE), process('gateway', ALWAYS, 'b')],
+        [],
+        ['20m', '1d'],
+      ],
+      ['OlapWardenMetricsAbsent', 'never came up, and no other process', [process('x', NEVER)], ['20m', '1d'], ['10m']],
+    ])('%s: one that %s', async (alert, _when, series, firing, quiet) => {
+      const rule = named(alert);
+      const exp_labels = { ...rule.labels, ...(alert === 'OlapWardenMetricsAbsent' ? {} : { namespace: 'olap' }) };
+      const alert_rule_test = [
+        ...firing.map((eval_time) => ({
+          eval_time,
+          alertname: alert,
+          exp_alerts: [{ exp_labels, exp_annotations: rule.annotations }],
+        })),
+        ...quiet.map((eval_time) => ({ eval_time, alertname: alert, exp_alerts: [] })),
+      ];
+      const output = await promtoolTest([{ interval: '1m', input_series: series, alert_rule_test }], [rule]);
+      expect(output).toContain('SUCCESS');
     });
-    const tests = [
-      { input_series: [info('operator'), status('0x120')], alert_rule_test: [at('1m', false), at('10m', true)] },
-      { input_series: [info('operator'), status('1x120')], alert_rule_test: [at('10m', false)] },
-      {
-        input_series: [info('operator', '1x20 stale'), status('1x20 stale')],
-        alert_rule_test: [at('10m', false), at('20m', true)],
-      },
-      { input_series: [status('0x120')], alert_rule_test: [at('20m', false)] },
-    ];
-    const output = await promtoolTest(tests.map((test) => ({ interval: '30s', ...test })));
-    expect(output).toContain('SUCCESS');
   });
 });
