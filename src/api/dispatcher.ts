@@ -41,6 +41,8 @@ export function createDispatcher({
     try {
       if (waitedMs > maxWaitMs) throw overloaded();
       requestClass = classify(request.url ?? '');
+      // Everything behind reads the path that was classified, whatever its spelling.
+      request.url = requestClass.url;
       checkHeaders(request);
     } catch (error) {
       return new Exchange(request, response, NO_ROUTE, exchange).fail(error);

@@ -23,6 +23,8 @@ export const DECIDING_PARAMETERS: ReadonlySet<string> = new Set([...TABLE_PARAME
 export const DELETING_ACTIONS = ['DeleteDatabase', 'DeleteTable', 'DeleteSchema'] as const;
 
 export interface EngineCall {
+  /** Whether the list of calls has it. */
+  readonly isKnown: boolean;
   /** Required on the cluster; all are needed. */
   readonly onCluster: readonly string[];
   /** Required on every table named in path, parameters and body; all are needed. */
@@ -97,6 +99,7 @@ export const TABLE_ACTIONS_ALSO_ON_CLUSTER: ReadonlySet<string> = new Set([
 ]);
 
 const UNKNOWN_CALL: EngineCall = {
+  isKnown: false,
   onCluster: UNKNOWN_CALL_ACTIONS,
   onTable: [],
   tables: [],
@@ -128,6 +131,7 @@ export function engineCall(
   const call = `${asked} /${segments.join('/')}`;
   const state = asked === 'GET' && parameter('state') !== undefined;
   const common = {
+    isKnown: true,
     ignoresDatabase: CALLS_IGNORING_DATABASE.has(call),
     repeatsName: rule.repeatsName,
     deletedDatabase: segments[rule.segments.indexOf('{database}')],

@@ -284,8 +284,9 @@ export const ON_CLUSTER_AND_TABLE = `
   POST   /tasks/execute                     ExecuteTask               UploadSegment+ReplaceSegment
 `;
 
-/** Lists of tables that every caller may request: the response is filtered to the tables that the caller may see. */
+/** Lists of tables and of their databases that every caller may request: the response is filtered to what the caller may see. */
 export const FILTERED = `
+  GET    /databases
   GET    /tables
   GET    /tables/livebrokers
   GET    /v2/brokers/tables

@@ -131,12 +131,66 @@ describe('every route of both planes', () => {
     expect(ways.filter((way) => !known.has(way))).toEqual([]);
   });
 
-  it('answers HEAD like GET, or with 405', async () => {
-    const anonymous = callers[0] as Caller;
-    for (const route of registered().filter((one) => one.startsWith('GET ') && !one.includes('*'))) {
-      const url = (route.split(' ')[1] ?? '').replaceAll(/\{\w+\}/g, 'x');
-      const [get, head] = await Promise.all(['GET', 'HEAD'].map((method) => gateway.send(anonymous, method, url)));
-      expect([405, get?.status], route).toContain(head?.status);
+  it('is the same with a slash at the end of its path, for every method', async () => {
+    const administrator = callers.find(({ name }) => name === 'system-admin') as Caller;
+    const stranger = callers.find(({ name }) => name === 'without-policies') as Caller;
+    const own = registered().map((route) => (route.split(' ')[1] ?? '').replaceAll(/\{\w+\}/g, 'x'));
+    const ofEngine = engineCalls().map(({ path }) => path.split('?', 1)[0] ?? '');
+    const sql = Object.values(SQL_PATHS).map(({ path }) => path);
+    const paths = new Set([...own, ...ofEngine, ...sql, '/query/x/results', '/responseStore/x/results']);
+    const others: string[] = [];
+    for (const path of [...paths].filter((one) => one !== '/' && !one.includes('*'))) {
+      for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
+        for (const caller of method === 'GET' ? [administrator, stranger] : [stranger]) {
+          const [plain, slashed] = [
+            await shownOf(await gateway.send(caller, method, path)),
+            await shownOf(await gateway.send(caller, method, `${path}/`)),
+          ];
+          if (plain !== slashed) others.push(`${caller.name}: ${method} ${path}: ${plain}, with a slash ${slashed}`);
+        }
+      }
+    }
+    expect(paths.size).toBeGreaterThan(150);
+    expect(others.slice(0, 20)).toEqual([]);
+  });
+
+  it('answers HEAD with the head of GET and no body, unless GET runs something', async () => {
+    const turn = callers.length;
+    const objects = await createObjects(gateway, turn);
+    const running = new Set(['/query/sql', '/query', '/sql', '/periodictask/run']);
+    // Of the gateway: its response has the age of what it knows.
+    const reads = ownCalls(objects, turn).filter(({ route }) => /^GET (?!\/api\/v1\/gateway)/.test(route));
+    expect(reads.length).toBeGreaterThan(30);
+    for (const { route, path } of reads) {
+      for (const caller of [callers[0], callers.at(-1)] as Caller[]) {
+        const head = await gateway.send(caller, 'HEAD', path);
+        const get = await gateway.send(caller, 'GET', path);
+        await get.arrayBuffer();
+        expect(await head.text(), route).toBe('');
+        const refused = caller.token === undefined ? 401 : 405;
+        if (running.has(path.split('?', 1)[0] ?? '')) expect([refused, 405], route).toContain(head.status);
+        else expect([head.status, headersOf(head)], `${caller.name}: ${route}`).toEqual([get.status, headersOf(get)]);
+      }
     }
   });
 });
+
+/** Status and body, without what differs from one request to the next. */
+async function shownOf(answer: Response): Promise<string> {
+  const text = await answer.text();
+  return `${answer.status} ${text.replaceAll(/"(?:timestamp|ageMs)":(?:"[^"]*"|[\d.]+),?/g, '')}`;
+}
+
+function headersOf({ headers, status }: Response): unknown {
+  // The message of an error may name the method.
+  if (status >= 400) return undefined;
+  const {
+    date: _date,
+    'x-request-id': _id,
+    connection: _connection,
+    'keep-alive': _kept,
+    'transfer-encoding': _coding,
+    ...others
+  } = Object.fromEntries(headers);
+  return others;
+}

@@ -13,9 +13,9 @@ export type Responder = (request: SeenRequest, response: ServerResponse) => void
 
 const LISTING = /^\/(?:databases|cluster\/info|tables\/livebrokers|logicalTables|zk\/ls\?path=%2F.*LOGICAL%2FTABLE)$/;
 
-/** Whether the gateway requests its own lists of tables and brokers. */
+/** Whether the gateway asks for itself: for its lists of tables and brokers, or whether the engine has a path. */
 export function isListing({ method, url }: Pick<SeenRequest, 'method' | 'url'>): boolean {
-  return method === 'GET' && LISTING.test(url);
+  return method === 'OPTIONS' || (method === 'GET' && LISTING.test(url));
 }
 
 /** An HTTP server on 127.0.0.1 that is controller and broker at once and records its requests. */

@@ -186,6 +186,8 @@ function taskRoutes(app: FastifyInstance, options: ClusterHealthOptions): void {
   app.get<{ Querystring: RunQuery }>(
     '/periodictask/run',
     {
+      // A HEAD would run the task.
+      exposeHeadRoute: false,
       schema: {
         ...route('runPeriodicTask', 'Runs a periodic task now, or joins the run in progress.'),
         'x-docs': {

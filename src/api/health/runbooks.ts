@@ -49,5 +49,5 @@ export async function runbooks(app: FastifyInstance, { folder }: RunbookOptions)
       .type('text/html; charset=utf-8')
       .send(await page(name));
   });
-  app.get(`${RUNBOOKS_PATH}/`, publicRoute, (_request, reply) => reply.redirect(`${RUNBOOKS_PATH}/${INDEX}`, 302));
+  app.get(RUNBOOKS_PATH, publicRoute, (_request, reply) => reply.redirect(`${RUNBOOKS_PATH}/${INDEX}`, 302));
 }

@@ -53,7 +53,7 @@ function requireDecodedOnce(segments: readonly string[]): void {
   if (encoded !== undefined) throw ambiguous(`the path segment \`${encoded}\` still contains a \`%\` after decoding`);
 }
 
-/** Parameters that the engine reads as lists. All others must not be repeated. */
+/** Parameters that the engine reads as lists. All others must have one value. */
 const REPEATABLE: ReadonlySet<string> = new Set([
   'columns',
   'instanceNames',
@@ -73,7 +73,8 @@ function* singleParameters(parameters: URLSearchParams): Generator<readonly [str
     if (UNSAFE_NAME.test(name) || value.includes('\ufffd') || value.includes('\0')) {
       throw ambiguous('a query parameter is not percent-encoded UTF-8, or contains control characters');
     }
-    if (seen.has(name) && !REPEATABLE.has(name)) throw ambiguous(`the parameter \`${name}\` is given more than once`);
+    if (seen.has(name) && !REPEATABLE.has(name))
+      throw ambiguous(`the parameter \`${name}\` is given with different values`);
     seen.add(name);
     requireSpelling(name);
     yield [name, value];

@@ -25,6 +25,7 @@ import {
 import { rewriteOf, type Address } from './lists.ts';
 import { requireNoRows } from './partial-tables.ts';
 import { ListMemory, passList } from './pass-list.ts';
+import { requirePath } from './unknown-path.ts';
 import { singleParameter, type RequestTarget } from '../server/request/target.ts';
 
 export interface EngineProxyOptions {
@@ -88,7 +89,7 @@ interface JudgedCall {
 /**
  * Authorizes a request.
  * @returns the validated request for the controller
- * @throws {HttpError} 400, 403, 413, 415
+ * @throws {HttpError} 400, 403, 404, 413, 415
  */
 async function judge(
   request: FastifyRequest,
@@ -99,6 +100,7 @@ async function judge(
   const path = canonicalPath(target, call, databaseOf(request.headers));
   const headers = callHeaders(request.headers, { upload: call.upload, streamed: hasBody(request) });
   if (callKind(request) === 'other-query') await requireQueryOnAnyTable(request, options.engine);
+  else if (!call.isKnown) await requirePath(request, target, options.engine.controller);
   if (!call.filtered) await requireCall(request, call, options);
   const body = await judgedBody(request, call, {
     ...options.json,

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { tableNames } from '../../access/sql/table-names.ts';
-import { tableNameOf } from '../../pinot/table-name.ts';
+import { databaseOfTable, tableNameOf, type TableName } from '../../pinot/table-name.ts';
 import { TABLE_VISIBILITY_ACTIONS } from '../../access/policy/actions.ts';
 import { clusterResource, tableResource } from '../../access/policy/srn.ts';
 
@@ -16,11 +16,22 @@ export type RewriteResponse = (response: unknown, context: RewriteContext) => un
 export interface RewriteContext {
   /** Whether the caller may see a table name from the response. */
   readonly visible: (table: string) => boolean;
+  /** The tables of the engine, all of them. */
+  readonly tables: () => Promise<readonly TableName[]>;
+  /** Whether the caller may see databases without a visible table. */
+  readonly allDatabases: boolean;
   /** Replaces the broker addresses, so that clients connect to the gateway; undefined to keep them. */
   readonly broker: Address | undefined;
 }
 
 type ListedFields = Readonly<Record<string, unknown>>;
+
+/** Names of databases: those with a table that the caller may see. */
+const databases: RewriteResponse = async (response, { visible, tables, allDatabases }) => {
+  if (allDatabases) return response;
+  const seen = new Set((await tables()).filter(visible).map((table) => databaseOfTable(table).toLowerCase()));
+  return Array.isArray(response) ? response.filter((name) => seen.has(String(name).toLowerCase())) : [];
+};
 
 const names: RewriteResponse = (response, { visible }) =>
   Array.isArray(response) ? response.filter((name) => typeof name === 'string' && visible(name)) : [];
@@ -92,6 +103,7 @@ const leaders: RewriteResponse = (response, context) => ({
 });
 
 const REWRITES: Readonly<Record<string, RewriteResponse>> = {
+  '/databases': databases,
   '/tables': tablesField,
   '/schemas': names,
   '/tableConfigs': names,
@@ -121,6 +133,11 @@ export function rewriteOf(method: string, segments: readonly string[]): RewriteR
   const last = segments.length - 1;
   const parent = REWRITES[`/${[...segments.slice(0, last), '*'].join('/')}`];
   return parent ?? REWRITES[`/${[segments[0], '*', ...segments.slice(2)].join('/')}`];
+}
+
+/** Whether the caller may see all databases. */
+export function seesDatabases({ principal, server }: FastifyRequest): boolean {
+  return ['GetDatabase', 'GetTable'].some((action) => server.authorizer.isAllowed(principal, action, clusterResource));
 }
 
 /** Tables that the caller may see in lists: all with `GetTable` on the cluster, otherwise those with a visibility action, and those that it may query in part. */

@@ -1,15 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { readBody } from '../../pinot/controller.ts';
 import { responseHeaders } from '../../pinot/headers.ts';
-import type { Engine } from '../../pinot/types.ts';
+import type { Engine, KnownTables } from '../../pinot/types.ts';
 import type { FairQueue } from '../../platform/fair-queue.ts';
 import { admit } from '../server/admission/admit.ts';
 import { credentialRefused, HttpError } from '../server/errors.ts';
 import { clientSignal } from '../server/client-signal.ts';
-import { addressOf, visibleTo, type Address, type RewriteResponse } from './lists.ts';
+import { addressOf, seesDatabases, visibleTo, type Address, type RewriteResponse } from './lists.ts';
 
 /** Maximum size of lists of tables and of brokers. */
 const MAX_LIST_BYTES = 64 * 1024 * 1024;
+/** Maximum age of the list of tables by which databases are shown. */
+const MAX_TABLES_AGE_MS = 2_000;
 /** Reserved for a list before the size of one is known. */
 const EXPECTED_BYTES = 64 * 1024;
 
@@ -53,7 +55,7 @@ interface ListCall {
 }
 
 interface ListOptions {
-  readonly engine: Engine;
+  readonly engine: Engine & KnownTables;
   readonly brokerAddress?: Address;
 }
 
@@ -92,6 +94,11 @@ export async function passList(
   } catch (error) {
     throw new HttpError(502, 'the engine returned a list that is not JSON', { cause: error });
   }
-  const context = { visible: visibleTo(request), broker: options.brokerAddress ?? addressOf(request) };
-  return reply.type('application/json').send(JSON.stringify(rewrite(list, context)));
+  const context = {
+    visible: visibleTo(request),
+    tables: () => options.engine.currentTables(MAX_TABLES_AGE_MS, signal),
+    allDatabases: seesDatabases(request),
+    broker: options.brokerAddress ?? addressOf(request),
+  };
+  return reply.type('application/json').send(JSON.stringify(await rewrite(list, context)));
 }

@@ -22,7 +22,6 @@ export function enginePaths(app: FastifyInstance, options: PaginatedQueriesOptio
   app.get(
     '/responseStore',
     {
-      exposeHeadRoute: false,
       schema: {
         operationId: 'listCursors',
         'x-docs': { ok: 'The metadata of all results.', response: [CURSOR] },
@@ -42,7 +41,6 @@ export function enginePaths(app: FastifyInstance, options: PaginatedQueriesOptio
   app.get<{ Params: RequestIdParams }>(
     '/responseStore/:requestId',
     {
-      exposeHeadRoute: false,
       schema: {
         operationId: 'getCursor',
         'x-docs': { ok: 'The metadata of the result.', response: CURSOR },

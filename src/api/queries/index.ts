@@ -44,7 +44,6 @@ function reading(app: FastifyInstance, options: PaginatedQueriesOptions): void {
   app.get<{ Params: RequestIdParams }>(
     '/query/:requestId/metadata',
     {
-      exposeHeadRoute: false,
       schema: {
         operationId: 'getQueryMetadata',
         'x-docs': { ok: 'The metadata of the result.', response: [{ ...METADATA, requestId: REQUEST_ID }] },
@@ -64,7 +63,6 @@ function administration(app: FastifyInstance, options: PaginatedQueriesOptions):
   app.get(
     '/query/resultStore',
     {
-      exposeHeadRoute: false,
       schema: {
         operationId: 'listStoredResults',
         'x-docs': {
@@ -99,7 +97,6 @@ function administration(app: FastifyInstance, options: PaginatedQueriesOptions):
   app.get(
     '/query/resultStore/usage',
     {
-      exposeHeadRoute: false,
       schema: {
         operationId: 'getResultStoreUsage',
         'x-docs': {

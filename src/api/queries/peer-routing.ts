@@ -69,7 +69,6 @@ export function gatewayIdentity(app: FastifyInstance, brokerId: string): void {
     '/query/gateway',
     {
       config: { public: true },
-      exposeHeadRoute: false,
       schema: {
         operationId: 'getGatewayIdentity',
         'x-docs': { ok: 'The id of this gateway.', response: { brokerId: 'olap-warden-gateway-0' } },

@@ -55,7 +55,6 @@ function oneQuery(app: FastifyInstance, options: QueryRunRoutes): void {
   app.get<{ Params: RequestIdParams }>(
     '/query/:requestId',
     {
-      exposeHeadRoute: false,
       config: { methodsElsewhere: ENGINE_METHODS },
       schema: {
         ...schema,
@@ -115,7 +114,6 @@ function mine(app: FastifyInstance, options: QueryRunRoutes): void {
   app.get<{ Querystring: MineQuerystring }>(
     '/query/mine',
     {
-      exposeHeadRoute: false,
       schema: {
         operationId: 'listMyQueries',
         'x-docs': { ok: 'The queries of the caller.', response: { queries: [STATUS] } },

@@ -19,7 +19,7 @@ const COMPRESS: Readonly<Record<Coding, (text: string) => Promise<Buffer>>> = {
  */
 export function registerCompression(app: FastifyInstance): void {
   app.addHook('onSend', async (request, reply, payload) => {
-    if (request.method !== 'GET' || typeof payload !== 'string' || !isCompressible(reply, payload)) return payload;
+    if (!isRead(request) || typeof payload !== 'string' || !isCompressible(reply, payload)) return payload;
     const coding = chosenCoding(request, reply);
     if (coding === undefined) return payload;
     const compressed = await COMPRESS[coding](payload);
@@ -30,12 +30,17 @@ export function registerCompression(app: FastifyInstance): void {
 
 /** The same for a long text that a GET returns as a stream. */
 export function compressedStream(request: FastifyRequest, reply: FastifyReply, text: Readable): Readable {
-  if (request.method !== 'GET' || !isCompressibleType(reply)) return text;
+  if (!isRead(request) || !isCompressibleType(reply)) return text;
   const coding = chosenCoding(request, reply);
   if (coding === undefined) return text;
   void reply.header('content-encoding', coding);
   // An error of one of them ends both, and Fastify hears of it by the stream that it sends.
   return pipeline(text, coding === 'gzip' ? createGzip(GZIP) : createZstdCompress(ZSTD), () => undefined);
+}
+
+/** A HEAD has the head of the GET. */
+function isRead({ method }: FastifyRequest): boolean {
+  return method === 'GET' || method === 'HEAD';
 }
 
 function chosenCoding({ headers }: FastifyRequest, reply: FastifyReply): Coding | undefined {

@@ -45,8 +45,7 @@ export async function ui(app: FastifyInstance, options: UiOptions): Promise<void
     return asset === undefined ? reply.callNotFound() : sendPrepared(request, reply, asset);
   });
   app.get('/', publicRoute, (_request, reply) => reply.redirect('/ui/', 302));
-  app.get('/ui', publicRoute, (_request, reply) => reply.redirect('/ui/', 302));
-  app.get('/ui/*', publicRoute, (request, reply) => sendPrepared(request, reply, page));
+  for (const url of ['/ui', '/ui/*']) app.get(url, publicRoute, (request, reply) => sendPrepared(request, reply, page));
 
   app.post(
     '/ui/session',

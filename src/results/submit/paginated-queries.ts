@@ -102,17 +102,18 @@ export class PaginatedQueries {
   }
 
   /**
-   * Prepares a download of rows. The caller must call `release` when it has ended. `caller` is an SRN.
+   * Prepares a download of rows. The caller must call `release` when it has ended. `caller` is an SRN; undefined where no rows will be read, so that
+   * no place is taken.
    * @throws {QueryError} bad-page, busy, damaged, not-found, store-unavailable
    */
   async export(
     reader: ResultReader,
-    { format, caller }: { readonly format: ExportFormat; readonly caller: string },
+    { format, caller }: { readonly format: ExportFormat; readonly caller: string | undefined },
     request: PageRequest,
     signal: AbortSignal,
   ): Promise<Export & { readonly release: () => void }> {
     const { record } = reader;
-    const release = this.#exports.begin(caller);
+    const release = caller === undefined ? () => undefined : this.#exports.begin(caller);
     try {
       const found = await exportRows(reader, { format, layouts: this.#layouts }, request, signal);
       await this.#renewal.renew(record);

@@ -118,7 +118,7 @@ export function ownCalls({ role, policy, spare, token, requestId, cursor }: Obje
     of('DELETE', '/clusterHealth/mutes/{muteId}', '/clusterHealth/mutes/no-such-mute'),
     of('GET', '/periodictask/names'),
     of('GET', '/periodictask/run', '/periodictask/run?taskName=ClusterHealthCheckTask'),
-    of('GET', '/docs/checks/', '/docs/checks/'),
+    of('GET', '/docs/checks'),
     of('GET', '/docs/checks/{check}', '/docs/checks/SEGMENT_COUNT_CHECK'),
     of('GET', `${RBAC}/whoami`),
     filtered(of('GET', `${RBAC}/roles`)),

@@ -35,9 +35,12 @@ export async function sendExport(
 ): Promise<void> {
   const { format, offset } = request;
   const { signal } = exchange;
-  const lease = await admit(memory, exchange.principal.srn, { units: EXPORT_BYTES + CODING_BYTES, signal });
-  exchange.onClose(() => lease.release());
-  const found = await queries.export(reader, { format, caller: exchange.principal.srn }, request, signal);
+  const isHead = exchange.method === 'HEAD';
+  const caller = exchange.principal.srn;
+  // A HEAD converts no rows, so it needs neither their memory nor a place of a download.
+  const lease = isHead ? undefined : await admit(memory, caller, { units: EXPORT_BYTES + CODING_BYTES, signal });
+  exchange.onClose(() => lease?.release());
+  const found = await queries.export(reader, { format, caller: isHead ? undefined : caller }, request, signal);
   exchange.onClose(found.release);
   const { numRows, measure } = found;
   const { requestId } = reader.record;
@@ -45,7 +48,7 @@ export async function sendExport(
   // A stored result never changes, so its id, the rows and the rules of the format identify the bytes.
   const etag = `"${requestId}.${offset}.${numRows}.${tag}"`;
   const coding = isCompressed === true ? undefined : codingFor(exchange, found.length, settings());
-  if (coding === undefined) lease.resize(EXPORT_BYTES);
+  if (coding === undefined) lease?.resize(EXPORT_BYTES);
   const headers = {
     'content-type': contentType,
     'content-disposition': `attachment; filename="${requestId}.${extension}"`,
@@ -62,7 +65,7 @@ export async function sendExport(
     const coded = { ...headers, etag: `${etag.slice(0, -1)}.${coding}"`, 'accept-ranges': 'none' };
     return sendBody(exchange, { status: 200, headers: coded, coding }, whole());
   }
-  const length = found.length ?? (asksForPart(exchange.headers, etag) ? await measure?.(signal) : undefined);
+  const length = found.length ?? (!isHead && asksForPart(exchange.headers, etag) ? await measure?.(signal) : undefined);
   if (length === undefined) return sendBody(exchange, { status: 200, headers }, whole());
   return sendPart(exchange, { headers, etag, length }, body);
 }
@@ -74,7 +77,8 @@ function sendPart(
   body: (from: number, to: number) => AsyncIterable<Uint8Array>,
 ): Promise<void> {
   const { headers, length } = download;
-  const range = byteRange(exchange.headers, download);
+  // RFC 9110 section 14.2: `Range` is ignored for other methods than GET.
+  const range = exchange.method === 'HEAD' ? undefined : byteRange(exchange.headers, download);
   if (range === 'unsatisfiable') {
     throw new HttpError(416, `\`Range\` begins after the end: the download has ${length} bytes`, {
       headers: { 'content-range': `bytes */${length}` },

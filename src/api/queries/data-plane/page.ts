@@ -36,8 +36,10 @@ export async function sendResultPage(
   requestClass: RequestClass,
   dependencies: DataPlaneDependencies,
 ): Promise<void> {
-  if (exchange.method !== 'GET') {
-    throw new HttpError(405, `\`${exchange.method}\` is not allowed here: use GET`, { headers: { allow: 'GET' } });
+  if (exchange.method !== 'GET' && exchange.method !== 'HEAD') {
+    throw new HttpError(405, `\`${exchange.method}\` is not allowed here: use GET, HEAD`, {
+      headers: { allow: 'GET, HEAD' },
+    });
   }
   const { peers } = dependencies;
   const { requestId } = readRequestId({ requestId: requestClass.segments[1] });

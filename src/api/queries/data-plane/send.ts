@@ -30,8 +30,9 @@ export async function sendPage(exchange: Exchange, page: Page, coding: Coding | 
   };
   if (coding === undefined) {
     exchange.raw.writeHead(200, { ...exchange.ownHeaders, ...headers, 'content-length': page.length });
-    if (isWhole(page)) return writePage(exchange.raw, page);
+    if (isWhole(page) && exchange.method !== 'HEAD') return writePage(exchange.raw, page);
   } else exchange.raw.writeHead(200, { ...exchange.ownHeaders, ...headers, 'content-encoding': coding });
+  if (exchange.method === 'HEAD') return endHead(exchange);
   await sendPieces(exchange, joined(page), coding);
   return false;
 }
@@ -90,7 +91,14 @@ export async function sendBody(
   const { status, headers, coding } = head;
   const encoding = coding === undefined ? {} : { 'content-encoding': coding };
   exchange.raw.writeHead(status, { ...exchange.ownHeaders, ...headers, ...encoding });
-  await sendPieces(exchange, body, coding);
+  // The rows of a HEAD are not even read.
+  if (exchange.method === 'HEAD') endHead(exchange);
+  else await sendPieces(exchange, body, coding);
+}
+
+function endHead({ raw }: Exchange): false {
+  raw.end();
+  return false;
 }
 
 function begin({ raw, ownHeaders }: Exchange, length: number): ServerResponse {

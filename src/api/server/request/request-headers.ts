@@ -45,9 +45,9 @@ function checkConnection(connection: string | undefined): void {
   }
 }
 
-/** The database of table names without a database prefix. @throws {HttpError} 400 for an invalid or repeated name */
+/** The database of table names without a database prefix. An empty header names none, as in the engine. @throws {HttpError} 400 for an invalid or repeated name */
 export function databaseOf({ database }: IncomingHttpHeaders): string | undefined {
-  if (database === undefined) return undefined;
+  if (database === undefined || database === '') return undefined;
   if (typeof database === 'string' && DATABASE.test(database)) return database;
   throw new HttpError(
     400,

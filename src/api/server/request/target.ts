@@ -6,6 +6,8 @@ export interface RequestTarget {
   readonly segments: readonly string[];
   /** Query parameters, in order. */
   readonly parameters: URLSearchParams;
+  /** The URL as it was read: without a slash at the end of its path, and with equal parameters once. */
+  readonly url: string;
 }
 
 const PLAIN_PATH = /^\/(?:[A-Za-z0-9._~!$&'()*+,=:@|-]|%[0-9A-Fa-f]{2}|\/)*$/;
@@ -31,9 +33,21 @@ export function readTarget(url: string): RequestTarget {
     throw refused('the path percent-encodes a letter, a digit, or one of `-._~`: write it as it is');
   }
   // The engine ignores a trailing slash.
-  const parts = (path.endsWith('/') ? path.slice(1, -1) : path.slice(1)).split('/');
-  const segments = parts.length === 1 && parts[0] === '' ? [] : parts.map(decodeSegment);
-  return { segments, parameters: readParameters(query) };
+  const hasSlash = path.length > 1 && path.endsWith('/');
+  const plain = hasSlash ? path.slice(0, -1) : path;
+  const segments = plain === '/' || plain === '' ? [] : plain.slice(1).split('/').map(decodeSegment);
+  const written = readParameters(query);
+  const parameters = distinct(written);
+  const isSame = parameters === written;
+  const rest = isSame ? url.slice(path.length) : `?${parameters.toString()}`;
+  return { segments, parameters, url: isSame && !hasSlash ? url : plain + rest };
+}
+
+/** Parameters that repeat another one with its value have no further meaning. */
+function distinct(parameters: URLSearchParams): URLSearchParams {
+  if (parameters.size < 2) return parameters;
+  const pairs = new Map([...parameters].map((pair) => [pair.join('='), pair]));
+  return pairs.size === parameters.size ? parameters : new URLSearchParams([...pairs.values()]);
 }
 
 function readParameters(query: string): URLSearchParams {
@@ -56,7 +70,7 @@ function readParameters(query: string): URLSearchParams {
 }
 
 /** Serializes the URL in canonical form: the same segments and parameters, with uniform encoding. */
-export function printTarget({ segments, parameters }: RequestTarget): string {
+export function printTarget({ segments, parameters }: Pick<RequestTarget, 'segments' | 'parameters'>): string {
   const path = `/${segments.map(encodeURIComponent).join('/')}`;
   return parameters.size > 0 ? `${path}?${parameters.toString()}` : path;
 }
@@ -75,19 +89,19 @@ function decodeSegment(part: string): string {
   return segment;
 }
 
-/** The value of a parameter. @throws {HttpError} 400 where it is repeated: servers differ in which value they use */
+/** The value of a parameter. @throws {HttpError} 400 for different values: servers differ in which one they use */
 export function singleParameter(parameters: URLSearchParams, name: string): string | undefined {
   const values = parameters.getAll(name);
-  if (values.length > 1) throw refused(`the parameter \`${name}\` is given ${values.length} times`);
+  if (values.length > 1) throw refused(`the parameter \`${name}\` is given with ${values.length} different values`);
   return values[0];
 }
 
-/** The values of all parameters. @throws {HttpError} 400 where one is repeated: servers differ in which value they use */
+/** The values of all parameters. @throws {HttpError} 400 for different values of one: servers differ in which one they use */
 export function singleParameters(parameters: URLSearchParams): Record<string, string> {
   if (parameters.size === 0) return {};
   const values = new Map<string, string>();
   for (const [name, value] of parameters) {
-    if (values.has(name)) throw refused(`the parameter \`${name}\` is given more than once`);
+    if (values.has(name)) throw refused(`the parameter \`${name}\` is given with different values`);
     values.set(name, value);
   }
   return Object.fromEntries(values);

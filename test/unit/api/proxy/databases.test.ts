@@ -412,3 +412,33 @@ describe('calls on the cluster that name a table', () => {
     expect(await send('GET /zk/get?path=/pinot15/PROPERTYSTORE/SEGMENTS/nosuch_OFFLINE')).toBe(403);
   });
 });
+
+describe('the list of databases', () => {
+  const listed = async (): Promise<unknown> => (await app.inject('/databases')).json<unknown>();
+
+  it('has those with a table that the caller may see', async () => {
+    grant(allow('Query', 'srn2:table#sales.customers'));
+    expect(await listed()).toEqual(['sales']);
+    grant(allow('GetSchema', 'srn2:table#*'));
+    expect(await listed()).toEqual(['default', 'sales']);
+    grant(allow('Query', 'srn2:table#no_such_table'));
+    expect(await listed()).toEqual([]);
+  });
+
+  it('has all for a caller with GetDatabase on the cluster', async () => {
+    grant(allow('GetDatabase', 'srn2:cluster#pinot15'));
+    expect(await listed()).toEqual(['default', 'sales']);
+  });
+});
+
+it('an empty header names no database, as in Pinot', async () => {
+  grant(EVERYTHING);
+  const plain = await ask('SELECT * FROM sales.customers LIMIT 2');
+  expect(await ask('SELECT * FROM sales.customers LIMIT 2', { database: '' })).toEqual(plain);
+  expect(plain.status).toBe(200);
+  const [asked] = queries().slice(-1);
+  expect(asked?.headers['database']).toBe('sales');
+  expect((await app.inject({ url: '/tables', headers: { database: '' } })).body).toBe(
+    (await app.inject('/tables')).body,
+  );
+});

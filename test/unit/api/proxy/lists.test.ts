@@ -18,5 +18,7 @@ it.each([
     { schemasInfo: [{ schemaName: 'deals' }], uncachedSchemas: ['deals'] },
   ],
 ])('the list of %j has only visible tables', (path, answer, expected) => {
-  expect(rewriteOf('GET', path)?.(answer, { visible, broker: undefined })).toEqual(expected);
+  expect(
+    rewriteOf('GET', path)?.(answer, { visible, broker: undefined, tables: async () => [], allDatabases: false }),
+  ).toEqual(expected);
 });

@@ -18,7 +18,7 @@ it('lets a caller begin four downloads, and read pages beside them', async () =>
     fetch(`${gateways[0]!.url}${path}`, {
       signal,
       ...init,
-      headers: { ...TEST_HEADERS, 'accept-encoding': 'identity', 'content-type': 'application/json' },
+      headers: { ...init.headers, ...TEST_HEADERS, 'accept-encoding': 'identity', 'content-type': 'application/json' },
     });
   try {
     const body = JSON.stringify({ sql: 'SELECT * FROM orders' });
@@ -31,6 +31,13 @@ it('lets a caller begin four downloads, and read pages beside them', async () =>
     expect(begun.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     expect((await call(`${results}?offset=1&numRows=2`)).status).toBe(200);
     expect((await call(`${results}?format=csv`)).status).toBe(503);
+    // A HEAD reads no rows, so it needs no place.
+    const heads = ['csv', 'jsonl', 'arrow', 'parquet'].map((format) =>
+      call(`${results}?format=${format}`, { method: 'HEAD', headers: { range: 'bytes=5-9' } }),
+    );
+    for (const head of await Promise.all(heads)) {
+      expect([head.status, head.headers.get('x-olap-warden-rows'), await head.text()]).toEqual([200, '30', '']);
+    }
   } finally {
     ended.abort();
     await stopGateways(gateways);

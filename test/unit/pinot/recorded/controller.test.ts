@@ -86,7 +86,7 @@ describe('a call that reads the cluster', () => {
     gateway.grant(['Query GetTableConfig GetSchema GetMetadata GetTable', 'srn2:table#sales.deals']);
     const before = gateway.pinot.asked.length;
     const narrow = await gateway.call(`GET ${path}`);
-    if (LISTS.has(path)) {
+    if (LISTS.has(path) || path === '/databases') {
       expect([narrow.status, narrow.body]).toEqual([200, expect.not.stringMatching(/customers|orders|log_|secret/)]);
     } else {
       expect([narrow.status, wasSent(path, before)]).toEqual([403, false]);

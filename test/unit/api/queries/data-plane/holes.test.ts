@@ -171,7 +171,7 @@ describe('a request that servers could interpret differently', () => {
       400,
       /parameter name/,
     ],
-    ['a parameter given twice', `GET /query/sql?sql=a&sql=b`, [], '', 400, /more than once/],
+    ['a parameter with two values', `GET /query/sql?sql=a&sql=b`, [], '', 400, /different values/],
     ['an unknown parameter', 'POST /query/sql?doPaginat=true', [], BODY, 400, /did you mean `doPaginate`/],
     [
       'a number that is not written in digits',
