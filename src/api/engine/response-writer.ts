@@ -3,7 +3,7 @@ import { headerOf, responseHeaderList } from '../../pinot/headers.ts';
 import { EngineError, type ResponseFlow, type ResponseHead, type ResponseSink } from '../../pinot/types.ts';
 import { cutResponse } from '../server/logs/access-log.ts';
 import { type AuthorizedTables, TablesGuard, UnexpectedTables } from './tables-guard.ts';
-import { credentialRefused, HttpError } from '../server/errors.ts';
+import { credentialRefused, HttpError, unexplainedFailure } from '../server/errors.ts';
 import { RowCounter, TooManyRows } from './row-limit.ts';
 
 /** Reading from the engine pauses above this many buffered bytes. A lower value would pause after almost every chunk, which costs CPU. */
@@ -166,7 +166,12 @@ export class ResponseWriter implements ResponseSink {
     this.#guard?.close();
     const { raw } = this.#target;
     if (raw.destroyed) return this.#fail(new Error('the client disconnected'));
-    this.#begin(rest.reduce((sum, { length }) => sum + length, 0));
+    const length = rest.reduce((sum, part) => sum + part.length, 0);
+    const { status = 0 } = this.#head ?? {};
+    if (!this.#sending && length === 0 && status >= 500 && this.#target.method !== 'HEAD') {
+      return this.#fail(unexplainedFailure(status));
+    }
+    this.#begin(length);
     const last = rest.at(-1);
     if (last === undefined) return void raw.end();
     // Not corked: Node 24 ends a corked chunked response before its last chunk.

@@ -4,6 +4,7 @@ import { engineCall, type EngineCall } from '../../pinot/call-actions.ts';
 import { clusterResource, tableResource } from '../../access/policy/srn.ts';
 import type { TableName } from '../../pinot/table-name.ts';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
+import { PROXY_ROUTE } from '../server/app-errors.ts';
 import { memoryQueue } from '../server/admission/memory.ts';
 import { classOf, type RouteKind } from '../server/request/classify.ts';
 import { requireAllowed } from '../server/context.ts';
@@ -50,7 +51,7 @@ export async function engineProxy(app: FastifyInstance, options: EngineProxyOpti
   // No body parsing: most bodies are streamed.
   app.addContentTypeParser('*', (_request, _body, done) => done(null));
   const lists = new ListMemory(options.memory ?? memoryQueue());
-  app.all('/*', { config: { kind: callKind }, schema: { hide: true } }, (request, reply) =>
+  app.all(PROXY_ROUTE, { config: { kind: callKind }, schema: { hide: true } }, (request, reply) =>
     forwardCall(request, reply, options, lists),
   );
 }

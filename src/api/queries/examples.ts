@@ -19,6 +19,11 @@ export const PAGE = {
   nextOffsetParams: 'offset=1&numRows=1',
   nextUrl: `/query/${REQUEST_ID}/results?offset=1&numRows=1`,
   exceptions: [],
+  submissionTimeMs: 1_769_846_400_000,
+  expirationTimeMs: 1_769_850_000_000,
+  bytesWritten: 24,
+  cursorResultWriteTimeMs: 12,
+  cursorFetchTimeMs: 0,
 };
 
 export const CURSOR = {

@@ -166,6 +166,16 @@ export const CursorResponse = Type.Object(
     exceptions: Type.Array(Type.Unknown()),
     brokerHost: Type.Optional(Type.String({ description: 'Present where only this gateway can serve further pages.' })),
     brokerPort: Type.Optional(Type.Integer()),
+    submissionTimeMs: Type.Integer({ description: 'Epoch milliseconds.' }),
+    expirationTimeMs: Type.Integer({ description: 'When the result expires unless it is read. Epoch milliseconds.' }),
+    bytesWritten: Type.Integer({ description: 'Bytes of the rows of the whole result.' }),
+    cursorResultWriteTimeMs: Type.Integer({
+      description:
+        'Milliseconds from the submission until the result was stored, because rows are stored while the engine sends them; 0 for results of earlier releases.',
+    }),
+    cursorFetchTimeMs: Type.Integer({
+      description: 'Always 0, for clients of Pinot that require it: a page has the same bytes each time.',
+    }),
     warnings: Type.Optional(
       Type.Array(Type.String(), {
         description: "What the reader should know, such as that the engine's default limit may have cut the result.",

@@ -42,6 +42,9 @@ const FRAMEWORK_MESSAGES: Readonly<Record<string, (request: FastifyRequest) => s
     `the content type \`${request.headers['content-type'] ?? ''}\` is not supported here: send \`application/json\``,
 };
 
+/** The route of all paths that are forwarded to the controller. */
+export const PROXY_ROUTE = '/*';
+
 /** Maps any error of a fastify route to the status and message for the client. */
 export function toHttpError(thrown: unknown, request: FastifyRequest): HttpError {
   const error = asError(thrown);
@@ -94,12 +97,26 @@ export interface ErrorResponse {
 /** @param url request URL; its path becomes the `path` of the error body */
 export function errorResponse(error: HttpError, url: string, now: number): ErrorResponse {
   const { statusCode: status, message } = error;
-  const headers = { ...error.headers, 'content-type': 'application/json; charset=utf-8' };
-  return { status, headers, body: JSON.stringify(errorBody(status, message, url, now)) };
+  return jsonError(error, errorBody(status, message, url, now));
+}
+
+/** For a path of the controller: Pinot's Java tools show only `error`, and read `code`. */
+function controllerError(error: HttpError, url: string, now: number): ErrorResponse {
+  const { statusCode: code, message } = error;
+  return jsonError(error, { ...errorBody(code, message, url, now), code, error: message });
+}
+
+function jsonError({ statusCode: status, headers }: HttpError, body: object): ErrorResponse {
+  return {
+    status,
+    headers: { ...headers, 'content-type': 'application/json; charset=utf-8' },
+    body: JSON.stringify(body),
+  };
 }
 
 function send(reply: FastifyReply, error: HttpError, url: string, now: number): FastifyReply {
-  const { status, headers, body } = errorResponse(error, url, now);
+  const form = reply.routeOptions.url === PROXY_ROUTE ? controllerError : errorResponse;
+  const { status, headers, body } = form(error, url, now);
   return reply
     .code(status)
     .headers(headers)

@@ -6,7 +6,7 @@ export const ErrorBody = Type.Object(
   {
     timestamp: Type.String({ format: 'date-time', description: 'Time of the error, ISO 8601.' }),
     status: Type.Integer({ description: 'The HTTP status code.' }),
-    error: Type.String({ description: 'The HTTP reason phrase.' }),
+    error: Type.String({ description: 'The HTTP reason phrase; the message at paths of the controller.' }),
     message: Type.String({ description: 'What was wrong, where, and what would be right.' }),
     path: Type.String({ description: 'The path of the request.' }),
     numServersQueried: Type.Optional(
@@ -43,6 +43,11 @@ export class HttpError extends Error {
 /** For a 401 of the engine, which is about the gateway's credential. Passed on, it would make clients discard their valid one. */
 export function credentialRefused(): HttpError {
   return new HttpError(502, 'the engine rejects the credential of the gateway: its administrator must replace it');
+}
+
+/** For a failure that the engine does not explain: some versions respond with 500 and nothing else. */
+export function unexplainedFailure(status: number): HttpError {
+  return new HttpError(status, `the engine responded with ${status} and an empty body: its log has the reason`);
 }
 
 /** The paths whose responses have Pinot's statistics. */

@@ -52,6 +52,11 @@ const OWN_FIELDS = new Set([
   'exceptions',
   'brokerHost',
   'brokerPort',
+  'submissionTimeMs',
+  'expirationTimeMs',
+  'bytesWritten',
+  'cursorResultWriteTimeMs',
+  'cursorFetchTimeMs',
 ]);
 
 /**
@@ -134,6 +139,7 @@ function frameOf(record: ResultRecord, holder: HolderAddress | undefined): Frame
   const table = record.tableFields.map((field) => `,${printField(field)}`).join('');
   const at = holder === undefined ? '' : `,"brokerHost":${JSON.stringify(holder.host)},"brokerPort":${holder.port}`;
   const warnings = record.warnings === undefined ? '' : `,"warnings":${JSON.stringify(record.warnings)}`;
+  const cursor = JSON.stringify(cursorFields(record)).slice(1, -1);
   const statistics = record.fields
     .filter(({ name }) => !OWN_FIELDS.has(name) && (name !== 'warnings' || warnings === ''))
     .map((field) => `,${printField(field)}`)
@@ -144,11 +150,30 @@ function frameOf(record: ResultRecord, holder: HolderAddress | undefined): Frame
       `]${table}},"requestId":${JSON.stringify(record.requestId)},"brokerId":${JSON.stringify(record.brokerId)},` +
         `"numRowsResultSet":${record.rowCount}`,
     ),
-    statistics: Buffer.from(`${at}${warnings}${statistics}}`),
+    statistics: Buffer.from(`${at},${cursor}${warnings}${statistics}}`),
     holder,
   };
   frames.set(record, frame);
   return frame;
+}
+
+/**
+ * What Pinot's clients require of a page of a cursor: without the expiration the Java client takes it for expired. Rows are stored while the engine sends
+ * them, so the time of writing begins with the submission. A page has the same bytes each time, so that of reading is 0.
+ */
+function cursorFields({
+  submissionTimeMs,
+  expirationTimeMs,
+  rowBytes,
+  storedTimeMs = submissionTimeMs,
+}: ResultRecord): object {
+  return {
+    submissionTimeMs,
+    expirationTimeMs,
+    bytesWritten: rowBytes,
+    cursorResultWriteTimeMs: Math.max(0, storedTimeMs - submissionTimeMs),
+    cursorFetchTimeMs: 0,
+  };
 }
 
 function pageTail(

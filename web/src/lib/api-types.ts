@@ -656,6 +656,11 @@ export type CursorResponse = {
   readonly exceptions: ReadonlyArray<unknown>;
   readonly brokerHost?: string;
   readonly brokerPort?: number;
+  readonly submissionTimeMs: number;
+  readonly expirationTimeMs: number;
+  readonly bytesWritten: number;
+  readonly cursorResultWriteTimeMs: number;
+  readonly cursorFetchTimeMs: number;
   readonly warnings?: ReadonlyArray<string>;
 };
 

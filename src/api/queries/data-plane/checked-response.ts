@@ -3,7 +3,7 @@ import { withErrorListener } from '../../../platform/stream-errors.ts';
 import type { EngineResponse } from '../../../pinot/types.ts';
 import { RowCounter } from '../../engine/row-limit.ts';
 import { authorizedTables, TablesGuard } from '../../engine/tables-guard.ts';
-import { HttpError } from '../../server/errors.ts';
+import { HttpError, unexplainedFailure } from '../../server/errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { AuthorizedQuery } from './judge-query.ts';
 
@@ -20,6 +20,7 @@ export async function checkedResponse(
   const pieces = checked(exchange, response, query);
   const first = await pieces.next();
   const { status, headers } = response;
+  if (first.done === true && status >= 500) throw unexplainedFailure(status);
   // Without `pieces`, the same bytes before they are checked.
   return { status, headers, body: withErrorListener(Readable.from(joined(first, pieces))) };
 }

@@ -3,7 +3,7 @@ import type { FairQueue } from '../../../platform/fair-queue.ts';
 import type { Turn } from '../../../platform/long-work.ts';
 import { type JsonLimits, readJsonBody, withBody } from '../../server/bodies/read-body.ts';
 import { HttpError } from '../../server/errors.ts';
-import type { RequestClass, SqlPath } from '../../server/request/classify.ts';
+import { PAGED_PATHS, type RequestClass, type SqlPath } from '../../server/request/classify.ts';
 import { NoQuerystring } from '../../server/request/known-parameters.ts';
 import { parameterReader, schemaReader } from '../../server/request/schema-readers.ts';
 import { SqlBody, SqlQuerystring, SqlTextQuerystring, SubmitQuerystring } from '../schemas.ts';
@@ -73,7 +73,7 @@ async function readWritten(
   { sql: { path }, parameters }: RequestClass & { readonly sql: SqlPath },
   { bodyBytes, json, memory }: BodyLimits,
 ): Promise<ReadQuery> {
-  const supportsPaging = path === '/query/sql';
+  const supportsPaging = PAGED_PATHS.has(path);
   const turnFor = (bytes: number): Turn =>
     exchange.server.work.bodyTurns(exchange.principal.srn, bytes, () => !exchange.isClosed);
   if (exchange.method === 'GET') {

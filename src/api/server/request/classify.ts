@@ -72,6 +72,9 @@ function classOfTarget(url: string): RequestClass {
   return { ...target, sql, kind: sql === undefined ? kindOf(target) : sqlKind(sql, target) };
 }
 
+/** Paths of queries of a broker, whose results can be stored. */
+export const PAGED_PATHS: ReadonlySet<string> = new Set(['/query/sql', '/query']);
+
 /** The classes of most requests: paths of queries without parameters. */
 const PLAIN_CLASSES: ReadonlyMap<string, RequestClass> = new Map(
   Object.keys(SQL_PATHS).map((path) => [`/${path}`, classOfTarget(`/${path}`)]),
@@ -79,7 +82,7 @@ const PLAIN_CLASSES: ReadonlyMap<string, RequestClass> = new Map(
 
 function sqlKind({ path }: SqlPath, { parameters }: RequestTarget): RequestKind {
   const paged = PAGING.some((name) => parameters.has(name) && parameters.get(name) !== 'false');
-  return path === '/query/sql' && paged ? 'submit' : 'pass';
+  return PAGED_PATHS.has(path) && paged ? 'submit' : 'pass';
 }
 
 /** Pages are at the path of the gateway and at that of Pinot's cursors. */

@@ -93,3 +93,49 @@ describe('a repeated parameter', () => {
     expect((await app.inject({ method: 'POST', url: `${url}&numRows=2`, payload })).statusCode).toBe(400);
   });
 });
+
+describe('an error of a path of the controller', () => {
+  it('has its reason in `error` and its status in `code`, which the tools of Pinot read', async () => {
+    grant(['Query'], ['srn2:table#orders']);
+    const { statusCode, body } = await app.inject('/tables/other/size');
+    const { code, status, error, message } = JSON.parse(body) as Record<string, unknown>;
+    expect([statusCode, code, status, error]).toEqual([403, 403, 403, message]);
+    expect(message).toContain('`GetSize`');
+  });
+});
+
+describe('an empty error of the engine', () => {
+  it.each([
+    ['a query', 'POST /query/sql'],
+    ['a query whose result is stored', 'POST /query/sql?doPaginate=true'],
+    ['a call of the controller', 'POST /tables/orders/rebalance'],
+  ])('gets a body with the reason: %s', async (_what, call) => {
+    grant(['*'], ['*']);
+    const [method, url] = call.split(' ') as ['POST', string];
+    fake.answers.set(call.split('?', 1)[0] as string, (_request, response) => response.writeHead(500).end());
+    const answer = await app.inject({ method, url, payload: { sql: 'SELECT a FROM orders LIMIT 1' } });
+    expect(answer.statusCode).toBe(500);
+    expect(answer.json<{ message: string }>().message).toBe(
+      'the engine responded with 500 and an empty body: its log has the reason',
+    );
+  });
+});
+
+it('a query of the multi-stage engine is stored at the path to which the Java client sends it', async () => {
+  grant(['*'], ['*']);
+  fake.json('POST /query', {
+    resultTable: { dataSchema: { columnNames: ['a'], columnDataTypes: ['INT'] }, rows: [[1], [2]] },
+    exceptions: [],
+  });
+  const payload = { sql: 'SELECT a FROM orders LIMIT 2' };
+  const answer = await app.inject({ method: 'POST', url: '/query?getCursor=true&numRows=1', payload });
+  expect(answer.statusCode).toBe(200);
+  const page = answer.json<Record<string, number>>();
+  expect(page).toMatchObject({ numRows: 1, numRowsResultSet: 2, bytesWritten: 7 });
+  expect(page['expirationTimeMs']).toBeGreaterThan(Date.now());
+  expect(page['submissionTimeMs']).toBeLessThanOrEqual(Date.now());
+  expect([page['cursorFetchTimeMs'], page['cursorResultWriteTimeMs']]).toEqual([
+    expect.any(Number),
+    expect.any(Number),
+  ]);
+});

@@ -71,7 +71,9 @@ describe('paginated queries over HTTP', () => {
       `{"resultTable":{"dataSchema":${DATA_SCHEMA},"rows":[${rows}]},"requestId":"${requestId}","brokerId":"Broker_gateway-0_8080",` +
         '"numRowsResultSet":10,"offset":0,"numRows":4,"nextOffsetParams":"offset=4&numRows=4",' +
         `"nextUrl":"/query/${requestId}/results?offset=4&numRows=4","exceptions":[],` +
-        '"brokerHost":"gateway-0.test","brokerPort":8080,"numServersQueried":1,"numDocsScanned":3,"timeUsedMs":12,"traceInfo":{},' +
+        `"brokerHost":"gateway-0.test","brokerPort":8080,"submissionTimeMs":${NOW},"expirationTimeMs":${NOW + 3_600_000},` +
+        `"bytesWritten":${Buffer.byteLength(rowTexts(10).join(','))},"cursorResultWriteTimeMs":0,"cursorFetchTimeMs":0,` +
+        '"numServersQueried":1,"numDocsScanned":3,"timeUsedMs":12,"traceInfo":{},' +
         '"minConsumingFreshnessTimeMs":9007199254740993,"realtimeTotalCpuTimeNs":0}',
     );
     expect(answer.headers).toMatchObject({

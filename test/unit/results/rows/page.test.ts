@@ -85,7 +85,12 @@ describe('the frame of a page', () => {
   };
   const start =
     '{"resultTable":{"dataSchema":{},"rows":[…],"extra":1.0},"requestId":"r","brokerId":"b","numRowsResultSet":10';
-  const statistics = ',"numDocsScanned":9007199254740993';
+  const { submissionTimeMs, expirationTimeMs } = RECORD;
+  const cursor =
+    `,"submissionTimeMs":${submissionTimeMs},"expirationTimeMs":${expirationTimeMs},"bytesWritten":${TEXT.length},` +
+    '"cursorResultWriteTimeMs":0,"cursorFetchTimeMs":0';
+  const scanned = ',"numDocsScanned":9007199254740993';
+  const statistics = cursor + scanned;
 
   it('has the fields of this gateway, then those of the engine', () => {
     expect(framed(record, 8, 2)).toEqual({
@@ -109,7 +114,7 @@ describe('the frame of a page', () => {
 
   it('has the warnings of the gateway in place of those of the engine', () => {
     expect(framed({ ...record, warnings: ['of the gateway'] }, 8, 2).text).toBe(
-      `${start},"offset":8,"numRows":2,"exceptions":[],"warnings":["of the gateway"]${statistics}}`,
+      `${start},"offset":8,"numRows":2,"exceptions":[]${cursor},"warnings":["of the gateway"]${scanned}}`,
     );
   });
 
