@@ -50,8 +50,15 @@ function servedVersion(kind: CustomKind, version: ServedVersion): object {
     ...(version !== VERSION && deprecation(kind, version)),
     schema: { openAPIV3Schema: objectSchema(kind, version) },
     subresources: { status: {} },
+    // The API server refuses the same fields in versions whose schemas differ, also by a description alone.
+    ...(version === VERSION && selectable(KINDS[kind])),
     additionalPrinterColumns: KINDS[kind].printerColumns.map(printerColumn),
   };
+}
+
+function selectable(definition: (typeof KINDS)[CustomKind]): object {
+  if (!('selectableFields' in definition)) return {};
+  return { selectableFields: definition.selectableFields.map((jsonPath) => ({ jsonPath })) };
 }
 
 /** The API server sends the warning with each response in this version; kubectl prints it. */

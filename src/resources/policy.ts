@@ -208,8 +208,14 @@ export const policyKind = {
     {
       name: 'Reason',
       type: 'string',
-      jsonPath: '.status.conditions[?(@.type=="Ready")].message',
+      jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
       description: 'Why the policy is or is not ready.',
+    },
+    {
+      name: 'Message',
+      type: 'string',
+      jsonPath: '.status.conditions[?(@.type=="Ready")].message',
+      description: 'In words, why the policy is or is not ready.',
       priority: 1,
     },
     {

@@ -102,6 +102,7 @@ export const roleAssignmentKind = {
       holds: (spec, previous) => previous === undefined || spec.role === previous.role,
     },
   ],
+  selectableFields: ['.spec.role'],
   printerColumns: [
     { name: 'Role', type: 'string', jsonPath: '.spec.role', description: 'Assigned role.' },
     {
@@ -125,8 +126,14 @@ export const roleAssignmentKind = {
     {
       name: 'Reason',
       type: 'string',
-      jsonPath: '.status.conditions[?(@.type=="Ready")].message',
+      jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
       description: 'Why the assignment is or is not ready.',
+    },
+    {
+      name: 'Message',
+      type: 'string',
+      jsonPath: '.status.conditions[?(@.type=="Ready")].message',
+      description: 'In words, why the assignment is or is not ready.',
       priority: 1,
     },
     {

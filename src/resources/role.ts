@@ -63,8 +63,14 @@ export const roleKind = {
     {
       name: 'Reason',
       type: 'string',
-      jsonPath: '.status.conditions[?(@.type=="Ready")].message',
+      jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
       description: 'Why the role is or is not ready.',
+    },
+    {
+      name: 'Message',
+      type: 'string',
+      jsonPath: '.status.conditions[?(@.type=="Ready")].message',
+      description: 'In words, why the role is or is not ready.',
       priority: 1,
     },
     {

@@ -55,6 +55,8 @@ export interface KindDefinition<
   /** Rules over `spec`. */
   readonly rules: readonly Rule<Static<Spec>>[];
   readonly printerColumns: readonly PrinterColumn[];
+  /** Fields for `kubectl get --field-selector`: paths of single texts. */
+  readonly selectableFields?: readonly string[];
 }
 
 /** A column of `kubectl get`; fields as in `additionalPrinterColumns` of a CRD. */

@@ -93,6 +93,7 @@ export const serviceTokenKind = {
       holds: (spec, previous) => previous === undefined || spec.secretName === previous.secretName,
     },
   ],
+  selectableFields: ['.spec.secretName', '.status.state'],
   printerColumns: [
     { name: 'State', type: 'string', jsonPath: '.status.state', description: 'Unassigned, Active or Expired.' },
     { name: 'Access Key', type: 'string', jsonPath: '.status.accessKey', description: 'Public part of the token.' },
@@ -101,13 +102,19 @@ export const serviceTokenKind = {
       name: 'Ready',
       type: 'string',
       jsonPath: '.status.conditions[?(@.type=="Ready")].status',
-      description: 'Whether the token can be used.',
+      description: 'Whether the token exists. It is accepted in the state Active.',
     },
     {
       name: 'Reason',
       type: 'string',
-      jsonPath: '.status.conditions[?(@.type=="Ready")].message',
+      jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
       description: 'Why the token is or is not ready.',
+    },
+    {
+      name: 'Message',
+      type: 'string',
+      jsonPath: '.status.conditions[?(@.type=="Ready")].message',
+      description: 'In words, why the token is or is not ready.',
       priority: 1,
     },
     {

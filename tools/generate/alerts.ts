@@ -331,14 +331,24 @@ function scoped(expr: string): string {
   });
 }
 
+const GROUPS = [
+  { name: 'olap-warden-health', rules: checkAlerts },
+  { name: 'olap-warden-task', rules: [...taskAlerts, ...notEvaluatedAlerts] },
+  { name: 'olap-warden-access', rules: accessAlerts },
+  { name: 'olap-warden-saturation', rules: SATURATION_ALERTS },
+  { name: 'olap-warden-operations', rules: operationAlerts },
+];
+
+/** The names of all alerts, sorted. */
+export function alertNames(): readonly string[] {
+  return Array.from(new Set(GROUPS.flatMap(({ rules }) => rules.map(({ alert }) => alert)))).sort();
+}
+
 /** The alerts as a file of Prometheus rules, from which the chart renders a PrometheusRule. */
 export function generateAlerts(): GeneratedFiles {
-  const groups = [
-    { name: 'olap-warden-health', rules: checkAlerts },
-    { name: 'olap-warden-task', rules: [...taskAlerts, ...notEvaluatedAlerts] },
-    { name: 'olap-warden-access', rules: accessAlerts },
-    { name: 'olap-warden-saturation', rules: SATURATION_ALERTS },
-    { name: 'olap-warden-operations', rules: operationAlerts },
-  ].map(({ name, rules }) => ({ name, rules: rules.map((rule) => ({ ...rule, expr: scoped(rule.expr) })) }));
+  const groups = GROUPS.map(({ name, rules }) => ({
+    name,
+    rules: rules.map((rule) => ({ ...rule, expr: scoped(rule.expr) })),
+  }));
   return new Map([['charts/olap-warden/files/alerts.yaml', HEADER + stringify({ groups }, { lineWidth: 0 })]]);
 }

@@ -5,6 +5,7 @@ import { PROPERTIES } from '../../src/app/parts/properties.ts';
 import { FORMER_NAMES } from '../../src/config/former-names.ts';
 import { SETTING_KEYS } from '../../src/config/schema.ts';
 import type { SettingSchema } from '../../src/platform/setting-schema.ts';
+import { alertNames } from './alerts.ts';
 import type { GeneratedFiles } from './generator.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -37,6 +38,12 @@ const POD_SPEC: Schema = { type: 'object', properties: Object.fromEntries(POD_FI
 
 const TRAFFIC_POLICY: Schema = { enum: ['', 'Cluster', 'Local'] };
 
+/** Settings that the chart derives: its rights and admission policies are for these values alone. */
+const DERIVED = new Set(['leader-lease', 'namespace']);
+
+/** The names of all alerts. */
+const ALERTS = alertNames();
+
 /** Schemas that cannot be derived from the defaults. */
 const KNOWN: Readonly<Record<string, Schema>> = {
   'engine.controllers': { type: 'array', minItems: 1, items: { type: 'string', pattern: '^https?://' } },
@@ -50,6 +57,8 @@ const KNOWN: Readonly<Record<string, Schema>> = {
   'gateway.service.internalTrafficPolicy': TRAFFIC_POLICY,
   'gateway.service.ipFamilyPolicy': { enum: ['', 'SingleStack', 'PreferDualStack', 'RequireDualStack'] },
   'networkPolicy.egress.apiServer.ports': { type: 'array', minItems: 1, items: { type: 'integer' } },
+  'metrics.alerts.disabled': { type: 'array', items: { enum: ALERTS } },
+  'metrics.alerts.extraLabels': { type: 'object', propertyNames: { enum: ALERTS } },
   podSecurityContext: { type: 'object' },
   securityContext: { type: 'object' },
   ...Object.fromEntries(
@@ -78,7 +87,8 @@ function settingSchema({ type, enum: values, unit, minimum, maximum, description
 }
 
 function settingsSchema(): Schema {
-  const properties = Object.fromEntries(withFormer(SETTING_KEYS, (key) => !key.includes('.')));
+  const settings = withFormer(SETTING_KEYS, (key) => !key.includes('.'));
+  const properties = Object.fromEntries(settings.filter(([key]) => !DERIVED.has(key)));
   return { type: 'object', additionalProperties: false, properties };
 }
 

@@ -287,7 +287,7 @@ function statusOf<K extends CustomKind>(
     ...(srnKind ? { srn: srnText(srnKind, name) } : {}),
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     ...planned.fields,
-    conditions: conditionsFor(planned.outcome, conditions, generation, now, planned.warnings, planned.warningReason),
+    conditions: conditionsFor(planned, conditions, generation, now),
   };
 }
 

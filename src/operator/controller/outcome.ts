@@ -1,5 +1,6 @@
 import { updateConditions, type NewCondition } from '../../resources/conditions.ts';
 import type { Condition } from '../../resources/meta.ts';
+import type { PlannedStatus } from './plan.ts';
 
 /**
  * The result of reconciling an object. Its class alone decides the conditions, the requeue and the type of the Event.
@@ -38,7 +39,9 @@ const CONDITIONS: Readonly<Record<Outcome['class'], readonly Pick<NewCondition, 
     { type: 'Stalled', status: 'True' },
   ],
 };
-const OWNED: ReadonlySet<string> = new Set(['Ready', 'Reconciling', 'Stalled', 'Warning']);
+const OWNED: ReadonlySet<string> = new Set(['Ready', 'Reconciling', 'Stalled', 'Warning', 'Assigned']);
+
+type PlannedConditions = Pick<PlannedStatus<unknown>, 'outcome' | 'warnings' | 'warningReason' | 'conditions'>;
 
 /**
  * The conditions for an outcome. `Warning` exists only while there are warnings; it does not affect `Ready`.
@@ -46,18 +49,23 @@ const OWNED: ReadonlySet<string> = new Set(['Ready', 'Reconciling', 'Stalled', '
  * @param now milliseconds since the epoch
  */
 export function conditionsFor(
-  { class: outcomeClass, reason, message }: Outcome,
+  { outcome, warnings = [], warningReason, conditions: ofKind = [] }: PlannedConditions,
   previous: readonly Condition[],
   generation: number | undefined,
   now: number,
-  warnings: readonly string[] = [],
-  warningReason = 'NameNotFound',
 ): Condition[] {
-  const conditions: NewCondition[] = CONDITIONS[outcomeClass].map(({ type, status }) => {
+  const { reason, message } = outcome;
+  const conditions: NewCondition[] = CONDITIONS[outcome.class].map(({ type, status }) => {
     return { type, status, reason, message };
   });
   if (warnings.length > 0) {
-    conditions.push({ type: 'Warning', status: 'True', reason: warningReason, message: warnings.join('; ') });
+    conditions.push({
+      type: 'Warning',
+      status: 'True',
+      reason: warningReason ?? 'NameNotFound',
+      message: warnings.join('; '),
+    });
   }
+  conditions.push(...ofKind);
   return updateConditions(previous, { conditions, owned: OWNED, generation, now });
 }

@@ -1,4 +1,5 @@
 import type { CustomKind, ResourceByKind, ResourceKind } from '../../resources/kinds.ts';
+import type { NewCondition } from '../../resources/conditions.ts';
 import type { Outcome } from './outcome.ts';
 
 type Create = {
@@ -56,6 +57,8 @@ export interface PlannedStatus<Status> {
   readonly warnings?: readonly string[];
   /** Reason of the condition `Warning`; `NameNotFound` by default. */
   readonly warningReason?: 'NeverMatches' | undefined;
+  /** Conditions of the kind itself; their types are in `outcome.ts`. */
+  readonly conditions?: readonly NewCondition[];
   /** Recorded once the status is written, so that a conflict does not repeat them. */
   readonly events?: readonly RecordEvent[];
 }

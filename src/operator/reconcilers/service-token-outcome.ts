@@ -1,3 +1,4 @@
+import type { NewCondition } from '../../resources/conditions.ts';
 import type { ServiceToken } from '../../resources/kinds.ts';
 import { parseTime } from '../../resources/time.ts';
 import { READY, type Outcome } from '../controller/outcome.ts';
@@ -6,6 +7,9 @@ import type { Issue } from '../tokens/token-issue.ts';
 import { secretNotOwned } from '../tokens/token-secret.ts';
 import type { ObservedSecrets } from '../tokens/token-secrets.ts';
 import { EXPIRY_NOTICE_MS, INVALID_EXPIRY, invalidTime } from './assignment-expiry.ts';
+
+/** Reason of a token that is accepted. */
+const ACTIVE = 'Active';
 
 interface TokenState {
   /** Milliseconds until spec.expiresAt. */
@@ -32,13 +36,20 @@ export function obstacleOf(
   return undefined;
 }
 
+/** Whether the token has a role. Not having one is no fault: nothing is waited for, and `kubectl wait` for Ready ends. */
+export function assignedCondition(assigned: boolean): NewCondition {
+  return assigned
+    ? { type: 'Assigned', status: 'True', reason: 'Assigned', message: 'a role is assigned to the token' }
+    : { type: 'Assigned', status: 'False', reason: 'Unassigned', message: 'no role is assigned to the token' };
+}
+
 /** The condition of a token. */
 export function tokenOutcome(object: ServiceToken, { hashes, note }: Issue, state: TokenState): Outcome {
   const { expiresInMs, assignedForMs, obstacle, overdue } = state;
   if (obstacle?.reason === INVALID_EXPIRY) return obstacle;
   if (!(expiresInMs > 0)) return EXPIRED;
   const outcome = obstacle ?? stateOutcome(object, hashes !== undefined, { assigned: assignedForMs > 0, overdue });
-  const expiring = outcome.class === 'ready' && expiresInMs <= EXPIRY_NOTICE_MS;
+  const expiring = outcome.reason === ACTIVE && expiresInMs <= EXPIRY_NOTICE_MS;
   const named = expiring ? expiringSoon(object) : outcome;
   return note === undefined ? named : { ...named, message: `${named.message}; ${note}` };
 }
@@ -56,9 +67,9 @@ function stateOutcome(
         'no token was created because spec.secretName is not set: delete this ServiceToken and create one with spec.secretName',
     };
   }
-  if (assigned) return { ...READY, reason: 'Active', message: 'the token is valid and has a role' };
+  if (assigned) return { ...READY, reason: ACTIVE, message: 'the token is valid and has a role' };
   return {
-    class: 'waiting',
+    ...READY,
     reason: 'Unassigned',
     message: `the token has no role and is not accepted: create a RoleAssignment with the subject {type: service-token, name: ${object.metadata.name}}`,
   };

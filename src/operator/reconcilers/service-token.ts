@@ -8,7 +8,7 @@ import { Backreferences } from './backreferences.ts';
 import type { Outcome } from '../controller/outcome.ts';
 import type { Action, Plan, PlannedStatus, StatusOf } from '../controller/plan.ts';
 import type { ReconcileContext, Reconciler, ReconciledObject } from '../controller/reconciler.ts';
-import { obstacleOf, tokenOutcome } from './service-token-outcome.ts';
+import { assignedCondition, obstacleOf, tokenOutcome } from './service-token-outcome.ts';
 import { isOwnedBy, ownerName } from '../tokens/token-secret.ts';
 import { EXPIRY_NOTICE_MS } from './assignment-expiry.ts';
 import { existingToken, isRotationDue, issueToken, type Issue } from '../tokens/token-issue.ts';
@@ -186,6 +186,7 @@ function statusOf(
   const accessKey = legacy === 'unreadable' ? object.status?.accessKey : undefined;
   return {
     outcome,
+    conditions: [assignedCondition(assignedForMs > 0)],
     fields: {
       state: expiresInMs > 0 ? state : 'Expired',
       ...(hashes ? hashFields(hashes) : {}),

@@ -149,6 +149,22 @@ describe('values that the chart rejects', () => {
       { settings: { 'log-levle': 'debug' } },
       "at '/settings': additional properties 'log-levle' not allowed",
     ],
+    [
+      'a setting that the chart derives',
+      { settings: { 'leader-lease': 'other' } },
+      "additional properties 'leader-lease'",
+    ],
+    ['another namespace', { settings: { namespace: 'other' } }, "additional properties 'namespace' not allowed"],
+    [
+      'an alert that does not exist',
+      { metrics: { alerts: { disabled: ['OlapWardenNoLeeder'] } } },
+      "at '/metrics/alerts/disabled/0'",
+    ],
+    [
+      'a gateway that ends before its pause',
+      { gateway: { preStopSeconds: 90 } },
+      'gateway.preStopSeconds (90) must be less than gateway.terminationGracePeriodSeconds (60)',
+    ],
     ['a value that a setting does not have', { settings: { 'log-level': 'loud' } }, "at '/settings/log-level'"],
     [
       'a property that the program does not know',

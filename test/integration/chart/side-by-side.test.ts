@@ -125,7 +125,18 @@ describe('two environments in one cluster', () => {
     const before = await clusterScoped();
     expect(before.size).toBeGreaterThanOrEqual(authors ? 10 : 8);
     expect(ofNamespace(before, 'one').size).toBe(0);
+    // As version 0.1 stored the hash of a token: the operator may read exactly this Secret, while it is there.
+    await api.mustKubectl(['-n', 'one', 'create', 'secret', 'generic', 'job-hash']);
+    await api.mustKubectl(['-n', 'one', 'label', 'secret', 'job-hash', 'olapwarden.io/part=service-token']);
     await deploy('one', {});
+    const mayRead = async (secret: string): Promise<string> => {
+      const as = `--as=system:serviceaccount:one:${NAME}-operator`;
+      return (await api.kubectl(['-n', 'one', 'auth', 'can-i', 'get', `secrets/${secret}`, as])).stdout.trim();
+    };
+    expect([await mayRead('job-hash'), await mayRead('another')]).toEqual(['yes', 'no']);
+    await api.mustKubectl(['-n', 'one', 'delete', 'secret', 'job-hash']);
+    await deploy('one', {});
+    expect(await mayRead('job-hash')).toBe('no');
     const after = await clusterScoped();
     expect(after.size).toBeGreaterThan(10);
     expect([...ofNamespace(after, 'one').keys()]).toEqual([...after.keys()]);
@@ -172,6 +183,19 @@ describe('two environments in one cluster', () => {
         (text) => text.includes(`${NAME}-escalate.${namespace}`),
       );
     }
+  });
+
+  it('a second release in the namespace of one is refused, and changes nothing', async () => {
+    const before = await clusterScoped();
+    const where = ['--namespace', 'two'];
+    const values = { ...WITHOUT_DEFINITIONS, engine: engine('two') };
+    await expect(helm(['install', 'other', CHART, ...where], values)).rejects.toThrow(
+      'the namespace two has the release `olap-warden` of olap-warden already',
+    );
+    expect(await clusterScoped()).toEqual(before);
+    expect((await api.mustKubectl(['-n', 'two', 'get', 'deployments', '-o', 'name'])).stdout.trim()).toBe(
+      `deployment.apps/${NAME}-operator`,
+    );
   });
 
   it('an upgrade of one changes no object of the other', async () => {

@@ -45,7 +45,8 @@ async function apply(...items: object[]): Promise<void> {
 
 async function createAsGateway(object: object): Promise<void> {
   const as = ['--as', `system:serviceaccount:${namespace}:olap-warden-gateway`];
-  await api.mustKubectl(['-n', namespace, ...as, 'create', '-f', '-'], { input: JSON.stringify(object) });
+  const create = ['create', '--field-manager=olap-warden-gateway', '-f', '-'];
+  await api.mustKubectl(['-n', namespace, ...as, ...create], { input: JSON.stringify(object) });
 }
 
 interface Running {

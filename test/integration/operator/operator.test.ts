@@ -125,7 +125,7 @@ describe('with an operator', () => {
 
     it('gets a token in the named Secret, which is active once it has a role', async () => {
       await apply(serviceToken('job', { secretName: 'job-token' }));
-      const made = await until('servicetokens.olapwarden.io', 'job', 'False Unassigned');
+      const made = await until('servicetokens.olapwarden.io', 'job', 'True Unassigned');
       const given = values(await secret('job-token'));
       expect(Object.keys(given).sort()).toEqual(['accessKey', 'bearerToken', 'secretKey']);
       expect(made.status).toMatchObject({ state: 'Unassigned', accessKey: given['accessKey'] });
@@ -134,6 +134,11 @@ describe('with an operator', () => {
       expect((await secret('job-token'))?.metadata.ownerReferences?.[0]).toMatchObject(owner);
       await apply(roleAssignment('job', { role: 'writers', subjects: [{ type: 'service-token', name: 'job' }] }));
       await until('servicetokens.olapwarden.io', 'job', 'True Active');
+      expect(await kubectl('get', 'orolebinding', '--field-selector', 'spec.role=writers', '-o', 'name')).toContain(
+        'job',
+      );
+      expect(await kubectl('get', 'orolebinding', '--field-selector', 'spec.role=none', '-o', 'name')).toBe('');
+      expect(await kubectl('get', 'otoken', '--field-selector', 'status.state=Active', '-o', 'name')).toContain('job');
       expect(await kubectl('get', 'otoken', 'job')).toMatch(new RegExp(`job\\s+Active\\s+${given['accessKey']}`));
     });
 

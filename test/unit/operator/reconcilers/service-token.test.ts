@@ -135,13 +135,13 @@ describe('a first token', () => {
 
   it('is active once a role is assigned to it, by its name or its access key', async () => {
     const { store, settle } = await run(job());
-    expect(token(store).ready).toBe('False Unassigned');
+    expect(token(store).ready).toBe('True Unassigned');
     await store.create('RoleAssignment', assign('a', 'job'));
     await settle();
     expect(token(store)).toMatchObject({ ready: 'True Active', state: 'Active' });
     await store.delete('RoleAssignment', 'a');
     await settle();
-    expect(token(store)).toMatchObject({ ready: 'False Unassigned', state: 'Unassigned' });
+    expect(token(store)).toMatchObject({ ready: 'True Unassigned', state: 'Unassigned' });
     await store.create('RoleAssignment', assign('b', token(store).accessKey!));
     await settle();
     expect(token(store).state).toBe('Active');
