@@ -100,12 +100,25 @@ function examine(ingestion: Ingestion, minStalledMs: number, findings: Findings)
     { findings, add },
   );
   addSingleReplicas(ingestion, findings);
+  addUnreported(ingestion, findings);
   const stalled = consumption.partitions.filter((partition) => stalledMs(partition) >= minStalledMs);
   const longest = Math.max(...stalled.map(stalledMs));
   add(
     stalled,
     `a consumption that has not moved for ${rounded(Math.floor(longest / MINUTE_MS))} minutes while rows wait`,
   );
+}
+
+/** Live servers that did not report about a partition which another server consumes. */
+function addUnreported({ table, consumption, live }: Ingestion, findings: Findings): void {
+  const silent = consumption.partitions.flatMap(({ partition, servers, replicas }) => {
+    const reported = new Set(replicas.map(({ server }) => server));
+    if (reported.size === 0) return [];
+    return servers.filter((id) => live.has(id) && !reported.has(id)).map((id) => `${partition} on ${id}`);
+  });
+  if (silent.length === 0) return;
+  const what = `the consumption of ${counted(silent.length, 'replica')}${examples(sampleOf(silent))}`;
+  findings.couldNotRead('table', table.name, what, 'the server did not report about the partition');
 }
 
 /** Replicas that do not consume a partition which another server consumes: the data is read, without a spare. */

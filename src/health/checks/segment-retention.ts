@@ -4,8 +4,13 @@ import { Findings, have, tableFinding, tablesOf } from './shared/findings.ts';
 
 /** Pinot skips the retention of a table with a value or a unit that it cannot parse. */
 const TIME_UNITS: ReadonlySet<string> = new Set([
-  ...['DAYS', 'HOURS', 'MINUTES', 'SECONDS'],
-  ...['MILLISECONDS', 'MICROSECONDS', 'NANOSECONDS'],
+  'DAYS',
+  'HOURS',
+  'MINUTES',
+  'SECONDS',
+  'MILLISECONDS',
+  'MICROSECONDS',
+  'NANOSECONDS',
 ]);
 const WHOLE_NUMBER = /^\+?[0-9]{1,18}$/u;
 

@@ -38,7 +38,7 @@ export const tableConsistency = defineCheck({
     fault: 'the node of a table configuration, a schema or an ideal state is deleted in ZooKeeper',
     found: 'the table',
   },
-  needs: ['tables', 'enabled', 'instances', 'schemas', 'assignment', 'segmentMetadata'],
+  needs: ['tables', 'enabled', 'instances', 'schemas', 'assignment', 'externalView', 'segmentMetadata'],
   evaluate({ snapshot }) {
     const findings = new Findings();
     for (const [source, list] of Object.entries(snapshot.sources) as [string, Read<NameList>][]) {
@@ -48,7 +48,10 @@ export const tableConsistency = defineCheck({
     const tables = findings.value(snapshot.tables, 'cluster', snapshot.clusterName, 'the table configurations');
     // Without the configurations it is not known which of the other parts are remains.
     if (tables !== undefined) addRemains(tables, snapshot, findings);
-    for (const table of tables ?? []) addMissingParts(table, snapshot, findings);
+    for (const table of tables ?? []) {
+      addMissingParts(table, snapshot, findings);
+      addContradictions(table, snapshot, findings);
+    }
     addInstances(tables ?? [], snapshot, findings);
     return findings.outcome({
       pass: 'all sources of the cluster know the same tables and instances',
@@ -112,6 +115,30 @@ function addMissingParts(table: TableSnapshot, { sources, schemas }: ClusterSnap
     add('it has no schema: its segments cannot be reloaded and its stream cannot be consumed further', 'schema');
   } else if (!schema.ok) {
     add(`its schema cannot be read: ${schema.error.slice(0, MAX_ERROR_LENGTH)}`, 'valid schema');
+  }
+}
+
+/** Lists that lack a table of which the part itself could be read: it is not known what else they lack. */
+function addContradictions(table: TableSnapshot, { sources }: ClusterSnapshot, findings: Findings): void {
+  const { name, rawName, assignment, difference, segments } = table;
+  const hasView = difference.ok && !difference.value.viewMissing;
+  // `GET /tables` lists the tables of the default database.
+  const isInDefaultDatabase = !rawName.includes('.');
+  const lists: readonly [list: Read<NameList>, listed: string, exists: boolean, what: string][] = [
+    [sources.configurations, name, true, 'table configurations'],
+    [sources.idealStates, name, assignment.ok, 'ideal states'],
+    [sources.externalViews, name, hasView, 'external views'],
+    [sources.segmentMetadata, name, segments.ok && segments.value.completed > 0, 'segment metadata'],
+    [sources.listed, rawName, isInDefaultDatabase && assignment.ok, 'tables (`GET /tables`)'],
+  ];
+  for (const [list, listed, exists, what] of lists) {
+    if (!exists || !isMissingIn(list, listed)) continue;
+    findings.couldNotRead(
+      'table',
+      name,
+      `the list of ${what}`,
+      'it lacks the table, although the part itself could be read',
+    );
   }
 }
 

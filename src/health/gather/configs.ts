@@ -283,7 +283,12 @@ export function parseBrokerResource(body: unknown): Map<string, string[]> {
 
 /** Number of tables by lead controller. */
 export function parseLeaders(body: unknown): Map<string, number> {
-  const entries = objectOf(objectOf(body).leadControllerEntryMap);
+  const { leadControllerEntryMap, leadControllerResourceEnabled } = objectOf(body);
+  // Without the resource, one controller leads all tables, and the response has no entries.
+  if (typeof leadControllerEntryMap !== 'object' && leadControllerResourceEnabled !== false) {
+    throw new Error('the response to `GET /leader/tables` has no `leadControllerEntryMap`');
+  }
+  const entries = objectOf(leadControllerEntryMap);
   const leaders = new Map<string, number>();
   for (const value of Object.values(entries)) {
     const { leadControllerId, tableNames } = objectOf(value);

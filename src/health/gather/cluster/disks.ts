@@ -42,7 +42,13 @@ export async function readDisks(
   const reads = await Promise.all(
     servers.map(async (server) => [server.id, await queue.run(() => read(server))] as const),
   );
-  return new Map(reads.flatMap(([id, usage]) => (usage === undefined ? [] : [[id, usage] as const])));
+  // All servers have the same version: where one reports its disk, the others can.
+  const missing = reads.some(([, usage]) => usage?.ok)
+    ? readFailed('the server does not report it, but others do')
+    : undefined;
+  return new Map(
+    reads.flatMap(([id, usage = missing]): [string, Read<DiskUsage>][] => (usage === undefined ? [] : [[id, usage]])),
+  );
 }
 
 function diskUsage(body: unknown): DiskUsage {

@@ -163,12 +163,13 @@ function merged(before: ConsumingReplica | undefined, replica: ConsumingReplica)
   return { ...replica, consumes: replica.consumes || before?.consumes === true };
 }
 
-/** Whether each of the partitions has a server that consumes, and all servers that reported do. */
+/** Whether all servers of each partition report that they consume it. */
 export function allConsume(expected: ReadonlyMap<number, readonly string[]>, { segments }: ConsumingInfo): boolean {
-  const consumed = new Set<number>();
+  const consuming = new Set<string>();
   for (const [segment, replicas] of segments) {
-    const partition = partitionOf(segment);
-    if (partition !== undefined && replicas.every(({ consumes }) => consumes)) consumed.add(partition);
+    for (const { server, consumes } of replicas) if (consumes) consuming.add(`${partitionOf(segment)} ${server}`);
   }
-  return [...expected.keys()].every((partition) => consumed.has(partition));
+  return [...expected].every(([partition, servers]) =>
+    servers.every((server) => consuming.has(`${partition} ${server}`)),
+  );
 }

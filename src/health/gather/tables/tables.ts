@@ -4,8 +4,10 @@ import type { Need } from '../../check.ts';
 import type { GatherRequest } from '../../run/run.ts';
 import {
   CONSISTENCY_CHECK,
+  isIn,
   isMissingIn,
   NOT_READ,
+  readFailed,
   readOk,
   readReported,
   type ClusterSnapshot,
@@ -196,6 +198,14 @@ export class TablesGatherer {
     return { state, assignment, enabled, externalView: firstView.then(() => this.#settle(state)), segmentMetadata };
   }
 
+  /** A view that a list of views has, and the response has not, may be hidden: nothing is known about it. */
+  async #doubtMissingView(state: TableState): Promise<void> {
+    const { difference, entry } = state;
+    if (!difference.ok || !difference.value.viewMissing) return;
+    if (!isIn((await this.#options.sources).externalViews, entry.name)) return;
+    state.difference = readFailed('the response has no external view, although its node exists');
+  }
+
   /** Marks parts that could not be read because the cluster does not have them: that is the finding of a check of its own. */
   async #reportMissing(state: TableState, source: 'idealStates' | 'segmentMetadata'): Promise<void> {
     const read = source === 'idealStates' ? state.assignment : state.segments;
@@ -243,6 +253,7 @@ export class TablesGatherer {
     await this.#queues.externalView.run(() =>
       difference.ok ? this.#documents.compareAgain(state) : this.#documents.externalView(state),
     );
+    await this.#doubtMissingView(state);
   }
 
   /** Segments that are being added or removed are not orphans, so the documents are read again after a delay if they differ. */

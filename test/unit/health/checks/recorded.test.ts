@@ -148,6 +148,10 @@ describe('a recorded cluster of 1.5.1', () => {
 
   it('reports a missing external view if it is missing twice', async () => {
     engine.json('/tables/orders_OFFLINE/externalview', { OFFLINE: null, REALTIME: null });
+    // Where the node exists, the response may hide it.
+    const hidden = await outcomeOf(engine, 'IDEAL_STATE_EV_MISMATCH_CHECK');
+    expect(hidden).toMatchObject({ couldNotEvaluate: true });
+    engine.json('/zk/ls?path=/hc/EXTERNALVIEW', ['dd_REALTIME', 'ev_REALTIME', 'up_REALTIME', 'brokerResource']);
     const outcome = await outcomeOf(engine, 'IDEAL_STATE_EV_MISMATCH_CHECK');
     expect(outcome.findings).toMatchObject([{ entity: 'orders_OFFLINE', observed: '10 segments' }]);
     expect(outcome.findings[0]?.message).toContain('no external view');

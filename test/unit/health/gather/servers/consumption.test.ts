@@ -114,7 +114,7 @@ describe.each(['0.11.0', '1.5.1'] as const)('the ingestion of a recorded cluster
     const body = engine.body(PATH) as { _segmentToConsumingInfoMap: Infos };
     const [segment = '', infos = []] = Object.entries(body._segmentToConsumingInfoMap)[0] ?? [];
     const spare = { ...infos[0], serverName: 'Server_spare_8098', consumerState: 'NOT_CONSUMING' };
-    const map = { ...body._segmentToConsumingInfoMap, [segment]: [...infos.slice(0, 1), spare] };
+    const map = { ...body._segmentToConsumingInfoMap, [segment]: [...infos, spare] };
     engine.json(PATH, { ...body, _segmentToConsumingInfoMap: map });
     const { findings } = await outcomeOf(gather, 'INGESTION_STOPPED_CHECK');
     expect(findings).toMatchObject([{ severity: 'warning', message: expect.stringContaining('on Server_spare_8098') }]);
