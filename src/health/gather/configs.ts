@@ -127,7 +127,7 @@ function tableConfig(fields: Readonly<Record<string, string>>, type: TableType):
 }
 
 /** Streams whose partitions are numbered from 0 without gaps. */
-const NUMBERED_STREAMS: readonly unknown[] = ['kafka', 'pulsar'];
+const NUMBERED_STREAMS: ReadonlySet<unknown> = new Set(['kafka', 'pulsar']);
 
 /** The settings of the table's streams; newer engine versions have them in the ingestion configuration. */
 function streamPartitions(
@@ -141,7 +141,7 @@ function streamPartitions(
   const chooses = streams.some((stream) => Object.keys(stream).some((key) => /partition\.?ids?$/iu.test(key)));
   return {
     partitionsEnd: types.includes('kinesis'),
-    partitionsFromZero: !chooses && types.length > 0 && types.every((type) => NUMBERED_STREAMS.includes(type)),
+    partitionsFromZero: !chooses && types.length > 0 && types.every((type) => NUMBERED_STREAMS.has(type)),
   };
 }
 
