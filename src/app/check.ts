@@ -2,6 +2,7 @@ import { errorMessage } from '../platform/plain-error.ts';
 import { REPORT_NAME } from '../resources/cluster-health-report.ts';
 import type { Severity } from '../resources/health-finding.ts';
 import type { Mute } from '../resources/health-mute.ts';
+import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { Registry } from 'prom-client';
 import { stringify } from 'yaml';
@@ -65,7 +66,8 @@ export async function check(request: CheckRequest, context: CheckContext): Promi
     if (result.unreachable !== undefined) {
       // The reason names the controller that was tried last.
       const others = request.controllers.length > 1 ? ` at ${request.controllers.join(', ')}` : '';
-      context.stderr(`error: the cluster${others} is not reachable: ${result.unreachable}\n`);
+      const reason = withCertificateHint(result.unreachable);
+      context.stderr(withoutCredentials(`error: the cluster${others} is not reachable: ${reason}\n`));
       return CHECK_EXIT.error;
     }
     context.stdout(await rendered(result, request, context));
@@ -75,9 +77,31 @@ export async function check(request: CheckRequest, context: CheckContext): Promi
     );
     return failed ? CHECK_EXIT.fail : CHECK_EXIT.pass;
   } catch (error) {
-    context.stderr(`error: ${errorMessage(error)}\n`);
+    context.stderr(withoutCredentials(`error: ${errorMessage(error)}\n`));
     return CHECK_EXIT.error;
   }
+}
+
+/** The text with the URLs in it less their user and password. */
+function withoutCredentials(text: string): string {
+  return text.replaceAll(/(?<=:\/\/)[^\s/?#@]*@/gu, '');
+}
+
+/** A certificate that is not trusted ends the connection before a response. */
+function withCertificateHint(reason: string): string {
+  const lost = /connection lost before a response (?=\((?:\w*CERT\w*|UNABLE_TO_\w+)\))/u;
+  return reason.replace(lost, 'its certificate is not trusted, `--ca-file` names the authority that signed it ');
+}
+
+/** The certificates of the authorities. @throws {Error} a file without a certificate, which TLS would ignore */
+async function readAuthorities(caFile: string): Promise<string> {
+  const pem = await readFile(caFile, 'utf8');
+  try {
+    void new X509Certificate(pem);
+  } catch {
+    throw new Error(`\`--ca-file\`: \`${caFile}\` has no PEM certificate`);
+  }
+  return pem;
 }
 
 async function readAndCheck(request: CheckRequest, context: CheckContext): Promise<RunResult> {
@@ -85,7 +109,7 @@ async function readAndCheck(request: CheckRequest, context: CheckContext): Promi
   const { clock } = context;
   const engine = createEngine({
     controllerUrls: controllers,
-    ...(caFile !== undefined && { ca: await readFile(caFile, 'utf8') }),
+    ...(caFile !== undefined && { ca: await readAuthorities(caFile) }),
     ...(credentialFile !== undefined && {
       credential: credentialFromFile(credentialFile, clock),
     }),

@@ -18,8 +18,10 @@ export type CheckCategory =
  * needs are complete. A check must therefore list every part that it reads.
  */
 export type Need =
-  /** The tables, their configurations, and the names of tables that each source lists. */
+  /** The tables, their configurations, and those that other sources list without one. */
   | 'tables'
+  /** The names of tables that each source lists, compared with the parts that were read. */
+  | 'sources'
   /** Names of the disabled tables. */
   | 'enabled'
   | 'instances'

@@ -367,6 +367,24 @@ export function isMissingIn(source: Read<NameList>, name: string): boolean {
   return source.ok && !source.value.ever.has(name);
 }
 
+/** A list that lacks a table, although the part that it lists could be read: it is not known what else it lacks. */
+export function contradictingLists(
+  { name, rawName, assignment, difference, segments }: Omit<TableSnapshot, 'type' | 'config'>,
+  sources: TableSources,
+): readonly string[] {
+  const hasView = difference.ok && !difference.value.viewMissing;
+  // `GET /tables` lists the tables of the default database.
+  const isInDefaultDatabase = !rawName.includes('.');
+  const lists: readonly [list: Read<NameList>, listed: string, exists: boolean, what: string][] = [
+    [sources.configurations, name, true, 'table configurations'],
+    [sources.idealStates, name, assignment.ok, 'ideal states'],
+    [sources.externalViews, name, hasView, 'external views'],
+    [sources.segmentMetadata, name, segments.ok && segments.value.completed > 0, 'segment metadata'],
+    [sources.listed, rawName, isInDefaultDatabase && assignment.ok, 'tables (`GET /tables`)'],
+  ];
+  return lists.flatMap(([list, listed, exists, what]) => (exists && isMissingIn(list, listed) ? [what] : []));
+}
+
 /** A stored assignment of servers to replica groups. `servers` has server ids by `<partition>_<replicaGroup>`. */
 export interface InstancePartitions {
   readonly name: string;

@@ -118,12 +118,18 @@ function notEvaluatedAlerts(status: ClusterHealthReportStatus | undefined, sourc
       },
       {
         summary: 'Health checks could not be evaluated for three runs',
-        description: `${checks.map(({ name }) => name).join(', ')}: data that the checks need could not be read from the cluster.`,
+        description: `${checks.map(({ name }) => name).join(', ')}: data that the checks need could not be read from the cluster.${firstReason(checks)}`,
         runbook_url: `${RUNBOOKS}/README.md#checks-could-not-be-evaluated`,
       },
       Number.isFinite(since) ? since : Date.parse(status?.lastRunTime ?? '') || 0,
     );
   });
+}
+
+/** What could not be read first, and why: it names the endpoint and its error. */
+function firstReason(checks: readonly CheckStatus[]): string {
+  const finding = checks.flatMap(({ findings = [] }) => findings).find(({ couldNotRead }) => couldNotRead === true);
+  return finding === undefined ? '' : ` First: ${finding.entity}: ${finding.message}`;
 }
 
 function alertOf(labels: Texts, annotations: Texts, startsAt: number): HealthAlert {

@@ -11,7 +11,7 @@ export const instanceAvailability = defineCheck({
   defaultThresholds: {},
   remediation:
     'Start the instance, or enable it with PUT /instances/{name}/state?state=enable. Remove one that does not come back: PUT /instances/{name}/updateTags, then DELETE /instances/{name}.',
-  madeFault: { where: 'live', fault: 'a broker is disabled beside another one', found: 'the broker' },
+  madeFault: { where: 'live', fault: 'a configured instance has never started', found: 'the instance' },
   needs: ['instances'],
   evaluate({ snapshot }) {
     const findings = new Findings();

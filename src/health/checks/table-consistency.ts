@@ -1,6 +1,7 @@
 import { defineCheck } from '../check.ts';
 import {
   CONSISTENCY_CHECK,
+  contradictingLists,
   isIn,
   isMissingIn,
   schemaOf,
@@ -35,10 +36,10 @@ export const tableConsistency = defineCheck({
     'Create the missing part again: the table configuration or schema from its file, ideal state and segment metadata with another push of the segments. Delete the remains of a table that is not wanted with DELETE /tables/{table}.',
   madeFault: {
     where: 'live',
-    fault: 'the node of a table configuration, a schema or an ideal state is deleted in ZooKeeper',
+    fault: 'the node of a schema, then of the table configuration, is deleted in ZooKeeper',
     found: 'the table',
   },
-  needs: ['tables', 'enabled', 'instances', 'schemas', 'assignment', 'externalView', 'segmentMetadata'],
+  needs: ['tables', 'sources', 'enabled', 'instances', 'schemas', 'assignment', 'externalView', 'segmentMetadata'],
   evaluate({ snapshot }) {
     const findings = new Findings();
     for (const [source, list] of Object.entries(snapshot.sources) as [string, Read<NameList>][]) {
@@ -50,7 +51,10 @@ export const tableConsistency = defineCheck({
     if (tables !== undefined) addRemains(tables, snapshot, findings);
     for (const table of tables ?? []) {
       addMissingParts(table, snapshot, findings);
-      addContradictions(table, snapshot, findings);
+      for (const list of contradictingLists(table, snapshot.sources)) {
+        const error = 'it lacks the table, although the part itself could be read';
+        findings.couldNotRead('table', table.name, `the list of ${list}`, error);
+      }
     }
     addInstances(tables ?? [], snapshot, findings);
     return findings.outcome({
@@ -115,30 +119,6 @@ function addMissingParts(table: TableSnapshot, { sources, schemas }: ClusterSnap
     add('it has no schema: its segments cannot be reloaded and its stream cannot be consumed further', 'schema');
   } else if (!schema.ok) {
     add(`its schema cannot be read: ${schema.error.slice(0, MAX_ERROR_LENGTH)}`, 'valid schema');
-  }
-}
-
-/** Lists that lack a table of which the part itself could be read: it is not known what else they lack. */
-function addContradictions(table: TableSnapshot, { sources }: ClusterSnapshot, findings: Findings): void {
-  const { name, rawName, assignment, difference, segments } = table;
-  const hasView = difference.ok && !difference.value.viewMissing;
-  // `GET /tables` lists the tables of the default database.
-  const isInDefaultDatabase = !rawName.includes('.');
-  const lists: readonly [list: Read<NameList>, listed: string, exists: boolean, what: string][] = [
-    [sources.configurations, name, true, 'table configurations'],
-    [sources.idealStates, name, assignment.ok, 'ideal states'],
-    [sources.externalViews, name, hasView, 'external views'],
-    [sources.segmentMetadata, name, segments.ok && segments.value.completed > 0, 'segment metadata'],
-    [sources.listed, rawName, isInDefaultDatabase && assignment.ok, 'tables (`GET /tables`)'],
-  ];
-  for (const [list, listed, exists, what] of lists) {
-    if (!exists || !isMissingIn(list, listed)) continue;
-    findings.couldNotRead(
-      'table',
-      name,
-      `the list of ${what}`,
-      'it lacks the table, although the part itself could be read',
-    );
   }
 }
 

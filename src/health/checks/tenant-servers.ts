@@ -27,7 +27,7 @@ export const tenantServers = defineCheck({
   defaultThresholds: {},
   remediation:
     'Start a server of the tenant, or give one the tag with PUT /instances/{name}/updateTags (which replaces all tags of the server).',
-  madeFault: { where: 'live', fault: 'a table with a tenant that no server has', found: 'the tag of the tenant' },
+  madeFault: { where: 'live', fault: 'the only server of a tenant loses its tag', found: 'the tag of the tenant' },
   needs: ['tables', 'enabled', 'instances'],
   evaluate({ snapshot }) {
     const findings = new Findings();

@@ -170,7 +170,7 @@ class Gatherer {
     const entries = await this.#tableEntries(names);
     const sources = this.#confirmed(names);
     if (!entries.ok) {
-      snapshot.put({ tables: entries, sources: await sources }, 'tables');
+      snapshot.put({ tables: entries, sources: await sources }, 'tables', 'sources');
       return;
     }
     const tables = new TablesGatherer({
@@ -181,6 +181,7 @@ class Gatherer {
       request: this.#request,
       schemas,
       sources,
+      readSourcesAgain: (first) => this.#readAgain(first),
       hanging: (servers) => this.#health.hanging(servers),
       version,
       settleMs: this.#settleMs,
@@ -223,6 +224,10 @@ class Gatherer {
     const first = await names;
     if (!disagree(first) || this.#reader.signal.aborted) return first;
     await this.#reader.read(() => this.#reader.sleep(this.#settleMs));
+    return this.#readAgain(first);
+  }
+
+  async #readAgain(first: TableSources): Promise<TableSources> {
     return bothReads(first, await readSources(this.#reader, this.#calls));
   }
 

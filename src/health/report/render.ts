@@ -50,7 +50,8 @@ function checkLines(
       : [`${label(outcome, colours)}  ${name}`, truncated(`      ${message}${muted}`, width)];
   if (status === 'PASS') return lines;
   const remediation = findCheck(name)?.remediation;
-  if (remediation !== undefined && !isMutedOutcome(outcome)) {
+  // Where nothing was evaluated, there is no fault to remedy: the findings say what could not be read.
+  if (remediation !== undefined && !isMutedOutcome(outcome) && !outcome.couldNotEvaluate) {
     lines.push(
       ...wrapped(`Remedy: ${remediation}`, Math.min(width, MAX_TEXT_WIDTH) - 6).map((line) => `      ${line}`),
     );
@@ -89,7 +90,7 @@ function summaryLine(run: RunResult): string {
   const muted = run.results.filter(({ outcome }) => isMutedOutcome(outcome)).length;
   const described = [describeSeverities(bySeverityOf(run)), muted === 0 ? '' : `${muted} muted`].filter(Boolean);
   const severities = fail === 0 ? '' : ` (${described.join(', ')})`;
-  return `${pass} passed, ${fail} failed${severities} on \`${run.clusterName}\`${version} in ${(run.durationMs / 1000).toFixed(1)} s`;
+  return `${pass} passed, ${fail} failed${severities} on \`${visible(run.clusterName)}\`${version} in ${(run.durationMs / 1000).toFixed(1)} s`;
 }
 
 function bySeverityOf(run: RunResult): FailBySeverity {
@@ -102,17 +103,23 @@ export function countsOf(run: RunResult): { pass: number; fail: number } {
   return { pass: run.results.length - fail, fail };
 }
 
+/** The text without characters that a terminal or a viewer executes, or that change the direction of other text. */
+function visible(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\uFFFD');
+}
+
 /** One line of at most `width` columns. Control characters in texts of the cluster must not reach the terminal. */
 function truncated(raw: string, width: number): string {
-  const text = raw.replaceAll(/\p{Cc}/gu, '\uFFFD');
+  const text = visible(raw);
   return text.length <= width ? text : `${text.slice(0, Math.max(1, width - 1))}…`;
 }
 
 /** A Markdown document, such as for a pull request or a ticket. */
 export function renderMarkdown(run: RunResult): string {
-  const cell = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('|', '\\|').replaceAll('\n', ' ');
+  const cell = (text: string): string =>
+    visible(text.replaceAll('\n', ' ')).replaceAll('\\', '\\\\').replaceAll('|', '\\|');
   const lines = [
-    `# Cluster health of \`${run.clusterName}\``,
+    `# Cluster health of \`${cell(run.clusterName)}\``,
     '',
     summaryLine(run),
     '',
@@ -125,7 +132,8 @@ export function renderMarkdown(run: RunResult): string {
     );
   }
   for (const { name, outcome } of run.results.filter(({ outcome }) => outcome.status === 'FAIL')) {
-    lines.push('', `## ${name}`, '', findCheck(name)?.remediation ?? '', '');
+    lines.push('', `## ${name}`, '');
+    if (!outcome.couldNotEvaluate) lines.push(findCheck(name)?.remediation ?? '', '');
     for (const finding of outcome.findings.slice(0, MAX_SHOWN))
       lines.push(`- ${cell(finding.entity)}: ${cell(finding.message)}`);
     if (outcome.findingCount > MAX_SHOWN) lines.push(`- … ${outcome.findingCount - MAX_SHOWN} more`);

@@ -6,7 +6,7 @@ import { CATALOGUE } from '../../../src/health/catalogue.ts';
 import { createGather } from '../../../src/health/gather/gather.ts';
 import { runChecks } from '../../../src/health/run/run.ts';
 import { resolveSettings } from '../../../src/health/settings.ts';
-import { entities, HealthStates } from '../../support/health-states.ts';
+import { entities, HealthStates, smallSchema } from '../../support/health-states.ts';
 import { startPinot, type Pinot } from '../../support/pinot.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
@@ -215,9 +215,11 @@ describe('an instance', () => {
         tags: ['minion_untagged'],
       });
       await states.fails('COORDINATOR_HOST_NAME_INSTANCE_NAME_MISMATCH_CHECK', id);
+      await states.fails('INSTANCE_AVAILABILITY_CHECK', id);
     } finally {
       await states.api('DELETE', `/instances/${id}`);
     }
+    await states.passes('INSTANCE_AVAILABILITY_CHECK');
     await states.passes('COORDINATOR_HOST_NAME_INSTANCE_NAME_MISMATCH_CHECK');
   });
 
@@ -407,6 +409,55 @@ describe('checks beyond the specification', () => {
       await pinot.deleteTable('orphan');
     }
     await states.passes('SEGMENT_METADATA_MISMATCH_CHECK');
+  });
+
+  it('a table of which the schema, and then the configuration, is lost', async () => {
+    await states.smallTable('torn');
+    const { clusterName } = await states.api('GET', '/cluster/info');
+    const lose = (node: string) =>
+      states.api('DELETE', `/zk/delete?path=${encodeURIComponent(`/${String(clusterName)}/PROPERTYSTORE/${node}`)}`);
+    try {
+      await pinot.uploadRows('torn', [JSON.stringify({ id: 'a', ts: 1_760_000_000 })]);
+      await pinot.awaitRows('torn', 1);
+      await states.passes('TABLE_CONSISTENCY_CHECK');
+      await lose('SCHEMAS/torn');
+      const schema = await states.fails('TABLE_CONSISTENCY_CHECK', 'torn_OFFLINE');
+      expect(schema.findings[0]?.message).toContain('it has no schema');
+      await states.api('POST', '/schemas', smallSchema('torn', '1:SECONDS'));
+      await states.passes('TABLE_CONSISTENCY_CHECK');
+      await lose('CONFIGS/TABLE/torn_OFFLINE');
+      const config = await states.fails('TABLE_CONSISTENCY_CHECK', 'torn_OFFLINE');
+      expect(config.findings[0]?.message).toContain('but no table configuration');
+      expect((await states.outcomeOf('SEGMENT_COUNT_CHECK')).message).toContain('not judged: `torn_OFFLINE`');
+    } finally {
+      await pinot.deleteTable('torn');
+    }
+    await states.passes('TABLE_CONSISTENCY_CHECK');
+  });
+
+  it('a tenant that loses its only server', async () => {
+    const { instances } = await states.api('GET', '/instances');
+    const server = (instances as string[]).find((id) => id.startsWith('Server_')) ?? '';
+    const tag = (...more: string[]) =>
+      states.api(
+        'PUT',
+        `/instances/${server}/updateTags?tags=${['DefaultTenant_OFFLINE', 'DefaultTenant_REALTIME', ...more].join()}`,
+      );
+    await states.smallTable('lonely');
+    try {
+      await tag('Lonely_OFFLINE');
+      await states.changeTable('lonely', 'OFFLINE', (config) => {
+        (config.tenants as Record<string, unknown>).server = 'Lonely';
+      });
+      await states.passes('TENANT_SERVERS_CHECK');
+      await tag();
+      await states.fails('TENANT_SERVERS_CHECK', 'Lonely_OFFLINE');
+      expect(await states.outcomeOf('TABLE_SEGMENT_ASSIGNMENT_CHECK')).toMatchObject({ couldNotEvaluate: false });
+    } finally {
+      await tag();
+      await pinot.deleteTable('lonely');
+    }
+    await states.passes('TENANT_SERVERS_CHECK');
   });
 
   it('that this cluster cannot have: without minions, without endpoints for disks, and with new segments', async () => {

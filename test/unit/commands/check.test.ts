@@ -215,6 +215,27 @@ describe('olap-warden check', () => {
     expect(stdout).toBe('');
   });
 
+  it('prints no password of a URL', async () => {
+    server.close();
+    server.closeAllConnections();
+    const withPassword = url.replace('://', '://user:s3cret@');
+    expect(await run(['--controller', withPassword, '--controller', withPassword, '--timeout', '5s'])).toBe(2);
+    expect(stderr).toContain(new URL(url).host);
+    expect(stderr).not.toContain('s3cret');
+  });
+
+  it('refuses a CA file without a certificate, which TLS would ignore', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'check-ca-'));
+    try {
+      const file = join(folder, 'key.pem');
+      await writeFile(file, '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n');
+      expect(await run(['--controller', url, '--ca-file', file])).toBe(2);
+      expect(stderr).toContain(`\`--ca-file\`: \`${file}\` has no PEM certificate`);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
   it('exits with 2 if the user interrupts it', async () => {
     expect(await run(['--controller', url], { signal: AbortSignal.abort() })).toBe(2);
     expect(stderr).toContain('interrupted');

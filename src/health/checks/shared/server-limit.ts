@@ -23,9 +23,8 @@ export function serverLimitOutcome(
     );
   }
   return findings.outcome({
-    pass: `no server hosts more than ${rounded(limit)} ${noun}s`,
-    fail: (count) =>
-      `${counted(count, 'server')} ${count === 1 ? 'hosts' : 'host'} more than ${rounded(limit)} ${noun}s`,
+    pass: `no server hosts more than ${counted(limit, noun)}`,
+    fail: (count) => `${counted(count, 'server')} ${count === 1 ? 'hosts' : 'host'} more than ${counted(limit, noun)}`,
     notApplicable: 'not applicable: no server hosts a segment',
   });
 }

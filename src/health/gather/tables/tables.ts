@@ -4,6 +4,7 @@ import type { Need } from '../../check.ts';
 import type { GatherRequest } from '../../run/run.ts';
 import {
   CONSISTENCY_CHECK,
+  contradictingLists,
   isIn,
   isMissingIn,
   NOT_READ,
@@ -46,6 +47,8 @@ export interface TablesGathererOptions extends Omit<ServerPartsOptions, 'calls' 
   readonly settleMs: number;
   /** The names of tables in each source; complete only after a second read if they differ. */
   readonly sources: Promise<TableSources>;
+  /** The names that both an earlier reading and another one have. */
+  readonly readSourcesAgain: (first: TableSources) => Promise<TableSources>;
   readonly memory: ConsumptionMemory;
   readonly arrivals: ArrivalMemory;
   /** Receives the parts that were read. */
@@ -146,8 +149,16 @@ export class TablesGatherer {
         ),
       ),
     ]);
+    await this.#compareSources(await sources);
     await this.#dropDeleted(await this.#before);
     kept?.readings.keep(this.#states, kept.run);
+  }
+
+  /** A table that was created while the names were read is in some of the lists only: they are read again. */
+  async #compareSources(first: TableSources): Promise<void> {
+    const differ = this.#states.some((state) => contradictingLists(snapshotOf(state), first).length > 0);
+    const sources = differ ? await this.#options.readSourcesAgain(first) : first;
+    this.#options.snapshot.put({ sources }, 'sources');
   }
 
   #complete(...needs: readonly Need[]): void {

@@ -15,11 +15,6 @@ const run = runResult(
   },
 );
 
-/** Broken at spaces, after at most 114 characters. */
-const queryRemedy = (`Remedy: ${findCheck('QUERY_HEALTH_CHECK')!.remediation}`.match(/.{1,114}(?: |$)/gu) ?? []).map(
-  (line) => `      ${line.trimEnd()}`,
-);
-
 describe('the result of a run', () => {
   it('with muted faults', () => {
     const now = Date.parse('2026-11-21T10:00:00Z');
@@ -54,7 +49,7 @@ describe('the result of a run', () => {
       '      … 2 more',
       'PASS  SEGMENT_COUNT_CHECK  all is well',
       'FAIL  QUERY_HEALTH_CHECK   1 are not well',
-      ...queryRemedy,
+      // No remedy: nothing was found.
       '      t0_OFFLINE: it is not well',
       '',
       '1 passed, 2 failed (1 critical, 1 warning) on `pinot` (Apache Pinot 1.5.1) in 1.2 s',
@@ -91,5 +86,16 @@ describe('the result of a run', () => {
     expect(text).toContain('## REPLICATION_CHECK');
     expect(text).toContain('- a\\|b_OFFLINE: x < y');
     expect(text).toContain('- … 2 more');
+    expect(text).toContain(findCheck('REPLICATION_CHECK')!.remediation);
+    expect(text).not.toContain(findCheck('QUERY_HEALTH_CHECK')!.remediation);
+  });
+
+  it('without characters that control a terminal or the direction of text', () => {
+    const finding = { entity: 'a\u{1B}[31m\u202Eb\u2066', message: 'x\u0000y\u200B' };
+    const results = [checkResult('REPLICATION_CHECK', 1, { finding })];
+    const hostile = runResult({}, { results, clusterName: 'c\u{1B}]0;t\u0007' });
+    for (const text of [renderMarkdown(hostile), renderTable(hostile, { colours: false, width: 200 })]) {
+      expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    }
   });
 });
