@@ -23,6 +23,7 @@ import {
   type Statements,
 } from '../policy/policy-warnings.ts';
 import { TABLE_VISIBILITY_ACTIONS } from '../policy/actions.ts';
+import { callerValues, shownValues } from '../policy/conditions/caller-values.ts';
 import type { SrnKind } from '../policy/srn.ts';
 import { simulate, type SimulatedRequest, type Simulation } from '../policy/simulate.ts';
 import { userSubjects } from '../subjects.ts';
@@ -63,6 +64,8 @@ export interface WhoAmI {
   /** The assignments by which the caller has these roles, by role. */
   readonly assignments: readonly OwnAssignment[];
   readonly policies: readonly Reference[];
+  /** The values of the caller for row filters, by name such as `subject.email`. */
+  readonly values: Readonly<Record<string, readonly string[]>>;
 }
 
 /** Each of these actions on a resource makes its name visible. */
@@ -189,6 +192,7 @@ export class RbacManager {
     const policies = this.directory
       .grantsOf(caller)
       .policies.flatMap(({ policy }) => (policy.name === undefined ? [] : [reference('policy', policy.name)]));
-    return { srn, kind, authenticator, subjects, roles, assignments, policies };
+    const values = shownValues(callerValues(caller));
+    return { srn, kind, authenticator, subjects, roles, assignments, policies, values };
   }
 }

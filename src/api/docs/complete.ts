@@ -1,6 +1,7 @@
 import { MUTE_ID_PATTERN } from '../../resources/health-mute.ts';
 import { NAME_PATTERN } from '../../resources/meta.ts';
-import { ACTION_PATTERN, SRN_PATTERN } from '../../resources/policy.ts';
+import { plainSchema, transformSchema } from '../../resources/json-schema.ts';
+import { ACTION_PATTERN, Conditions, SRN_PATTERN } from '../../resources/policy.ts';
 import type { OperationDocs } from '../server/operation.ts';
 
 type Fields = Record<string, unknown>;
@@ -60,6 +61,11 @@ const oneOrMore = (item: Fields): Fields => ({
   anyOf: [item, { type: 'array', items: item, minItems: 1, maxItems: 256 }],
 });
 
+/** As in a resource, but without null, which is no value of a REST body. */
+const conditionsSchema = transformSchema(plainSchema(Conditions), ({ nullable: _nullable, ...inner }) =>
+  inner.properties ? { ...inner, additionalProperties: false } : inner,
+);
+
 /** The policy document of a request. Its own parser reports the path and the nearest valid name. */
 const DOCUMENT_SCHEMAS: Fields = {
   PolicyDocumentInput: {
@@ -93,6 +99,7 @@ const DOCUMENT_SCHEMAS: Fields = {
         description: 'Resource names; `*` matches any characters within a level, `*` alone matches everything.',
         ...oneOrMore({ type: 'string', maxLength: 1024, pattern: SRN_PATTERN }),
       },
+      conditions: conditionsSchema,
     },
   },
 };

@@ -51,6 +51,11 @@ export function accessRoutes(app: FastifyInstance, manager: RbacManager): void {
             roles: [{ name: ROLE.name, srn: ROLE.srn }],
             assignments: [{ role: ROLE.name, ...SUBJECT, expiresAt: '2026-12-31T00:00:00.000Z' }],
             policies: [{ name: SUMMARY.name, srn: SUMMARY.srn }],
+            values: {
+              'subject.email': ['ada@example.com'],
+              'subject.user': ['ada@example.com'],
+              'subject.domain': ['example.com'],
+            },
           },
         },
         response: responsesOf(WhoAmI),

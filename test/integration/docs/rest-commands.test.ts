@@ -104,8 +104,15 @@ describe.skipIf(NO_CURL)(named('the commands of the documentation', NO_CURL), ()
     }
   });
 
+  it('of docs/rbac.md give a part of a table, and show it', async () => {
+    const printed = await succeeds(block('docs/rbac.md', 0));
+    const shown = BLOCKS.find(({ path, text }) => path === 'docs/rbac.md' && text.includes('"CONDITIONAL"'));
+    const answer: unknown = JSON.parse(printed.slice(printed.indexOf('{"principal"')));
+    expect(answer).toMatchObject(JSON.parse(shown?.text ?? '') as object);
+  });
+
   it('of docs/rbac.md create a role and assign it, then for a time', async () => {
-    await succeeds(`${block('docs/rbac.md', 0)}\n${block('docs/rbac.md', 1)}`);
+    await succeeds(`${block('docs/rbac.md', 1)}\n${block('docs/rbac.md', 2)}`);
     const assignments = await rbac<unknown[]>('GET', '/roles/srn2:role%23analysts/assignments');
     const ada = { subject: 'ada@example.com', subjectType: 'user-email', expiresAt: '2030-01-31T18:00:00+01:00' };
     expect(assignments).toEqual([expect.objectContaining(ada)]);

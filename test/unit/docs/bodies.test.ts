@@ -26,7 +26,19 @@ const POLICY = 'PolicyDocumentInput';
 const SCHEMAS: Readonly<Record<string, readonly string[]>> = {
   'docs/checks/INSTANCE_POOLS_N_REPLICA_GROUPS_CHECK.md': [FOREIGN],
   'docs/paginated-queries.md': ['CursorResponse', 'QueryStatus', 'ResultLinks', FOREIGN, FOREIGN, FOREIGN],
-  'docs/rbac.md': ['SimulateAccessRequest', POLICY, POLICY, POLICY, POLICY, POLICY, POLICY, POLICY, 'AccessReview'],
+  'docs/rbac.md': [
+    'SimulateAccessRequest',
+    POLICY,
+    POLICY,
+    'SimulateAccessResponse',
+    POLICY,
+    POLICY,
+    POLICY,
+    POLICY,
+    POLICY,
+    POLICY,
+    'AccessReview',
+  ],
 };
 
 /** The schema without fields that it does not name, where it names any: a misspelt field of a document is found. */

@@ -199,6 +199,7 @@ export type WhoAmI = {
     readonly name: string;
     readonly srn: string;
   }>;
+  readonly values: Readonly<Record<string, ReadonlyArray<string>>>;
 };
 
 export type SimulateAccessRequest = {
@@ -705,4 +706,12 @@ export type StatementInput = {
   readonly effect?: 'allow' | 'deny';
   readonly actions?: string | ReadonlyArray<string>;
   readonly resources: string | ReadonlyArray<string>;
+  readonly conditions?: {
+    readonly rowFilters?: ReadonlyArray<string>;
+    readonly columns?: {
+      readonly allow?: ReadonlyArray<string>;
+      readonly deny?: ReadonlyArray<string>;
+      readonly mask?: Readonly<Record<string, string>>;
+    };
+  };
 };

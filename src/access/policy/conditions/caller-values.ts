@@ -40,6 +40,15 @@ export function combinedValues(all: readonly CallerValues[]): CallerValues {
   });
 }
 
+/** The values that the caller has, by their names in filters. */
+export function shownValues(values: CallerValues, names: Iterable<string> = CALLER_VALUES): Record<string, string[]> {
+  const had = Iterator.from(names).map((name): [string, string[]] => [
+    `subject.${name}`,
+    [...(values[name]?.values ?? [])],
+  ]);
+  return Object.fromEntries(had.filter(([, texts]) => texts.length > 0));
+}
+
 /** Those that the caller does not have. */
 export function missingValues(uses: readonly string[], values: CallerValues): readonly string[] {
   return uses.filter((name) => (values[name]?.values.length ?? 0) === 0);

@@ -4,6 +4,7 @@ import type { CallerValues } from '../../sql/row-filter.ts';
 import type { CompiledStatement } from '../compiled-policy.ts';
 import type { GrantSet, Judgement } from '../grants/grant-set.ts';
 import type { Question } from '../question.ts';
+import { shownValues } from './caller-values.ts';
 import { applyConditions, type AppliedConditions } from './compiled-conditions.ts';
 import { unionOf } from './union.ts';
 
@@ -75,11 +76,10 @@ export function shownConditions({ conditions, statements }: PartlyAllowed, value
   const filters = statements.flatMap((statement) => (statement.conditions ? [statement.conditions.filters] : []));
   const alternatives = new Map(filters.map((all) => [JSON.stringify(all.map(({ text }) => text)), all]));
   const uses = new Set(filters.flat().flatMap(({ parsed }) => parsed.uses));
-  const used = [...uses].map((name): [string, string[]] => [`subject.${name}`, [...(values[name]?.values ?? [])]]);
   return {
     rowFilters: [...alternatives.values()].map((all) => all.map(({ text }) => text)),
     ...((names ?? mask) && { columns: { ...names, ...(mask && { mask }) } }),
-    ...(used.length > 0 && { values: Object.fromEntries(used) }),
+    ...(uses.size > 0 && { values: shownValues(values, uses) }),
   };
 }
 

@@ -109,6 +109,9 @@ export const WhoAmI = Type.Object(
       { description: 'By which subject the caller has which role, without expired assignments.' },
     ),
     policies: Type.Array(Reference),
+    values: Type.Record(Type.String(), Type.Array(Type.String()), {
+      description: 'The values that the caller has in row filters of policies, by name such as `subject.email`.',
+    }),
   },
   { $id: 'WhoAmI' },
 );

@@ -223,6 +223,12 @@ describe('whoami', () => {
       roles: [{ name: 'table-reader', srn: 'srn2:role#table-reader' }],
       assignments: [{ role: 'table-reader', subject: ALICE.id, subjectType: 'user-email', expiresAt: null }],
       policies: [{ name: 'table-reader', srn: 'srn2:policy#table-reader' }],
+      values: {
+        'subject.email': [ALICE.id],
+        'subject.user': [ALICE.id],
+        'subject.domain': ['example.com'],
+        'subject.groups': ['analysts'],
+      },
     });
   });
 
