@@ -102,8 +102,12 @@ export function parseMask(text: string, column: string): ({ readonly ok: true } 
     const expression = parse(text, context, value);
     const other = [...columns].find((name) => name !== column);
     if (other !== undefined) throw new SqlRefusal(`a mask has no other column than its own, but here is \`${other}\``);
-    if (expression.parts.length === 1 && expression.parts[0]?.kind === 'column')
+    const [only, ...others] = expression.parts;
+    if (only?.kind === 'column' && others.length === 0)
       throw new SqlRefusal('the mask is the column itself, which hides nothing');
+    // A number alone is the position of a column in GROUP BY and ORDER BY.
+    if (columns.size === 0 && (others.length > 0 || (only?.kind !== 'string' && only?.kind !== 'bare')))
+      throw new SqlRefusal('a mask without its column is a string or `NULL`: for a number write `price * 0`');
     return { ok: true, expression };
   } catch (error) {
     return refusedSql(text, error);

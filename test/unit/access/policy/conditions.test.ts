@@ -79,15 +79,15 @@ describe('what a caller may read of a table', () => {
     ],
     [[showing({ allow: ['a'] }), where('x = 1')], 'everything'],
     // Masks where each statement that shows the column has one.
-    [[showing({ mask: { a: '0' } })], { masks: { a: '0' } }],
-    [[showing({ mask: { a: '0' } }), showing({ mask: { a: '1', b: '1' } })], { masks: { a: '0' } }],
-    [[showing({ mask: { a: '1', b: '1' } }), showing({ mask: { a: '0' } })], { masks: { a: '0' } }],
-    [[showing({ mask: { a: '0' } }), showing({ allow: ['b'] })], { masks: { a: '0' } }],
-    [[showing({ mask: { a: '0' } }), showing({ deny: ['a'] })], { masks: { a: '0' } }],
-    [[showing({ mask: { a: '0' } }), where('x = 1')], 'everything'],
+    [[showing({ mask: { a: 'a * 0' } })], { masks: { a: 'a * 0' } }],
+    [[showing({ mask: { a: 'a * 0' } }), showing({ mask: { a: 'a * 1', b: 'b * 1' } })], { masks: { a: 'a * 0' } }],
+    [[showing({ mask: { a: 'a * 1', b: 'b * 1' } }), showing({ mask: { a: 'a * 0' } })], { masks: { a: 'a * 0' } }],
+    [[showing({ mask: { a: 'a * 0' } }), showing({ allow: ['b'] })], { masks: { a: 'a * 0' } }],
+    [[showing({ mask: { a: 'a * 0' } }), showing({ deny: ['a'] })], { masks: { a: 'a * 0' } }],
+    [[showing({ mask: { a: 'a * 0' } }), where('x = 1')], 'everything'],
     [
-      [showing({ mask: { a: '0' }, allow: ['a', 'b'] }, 'x = 1')],
-      { rows: ['"x" = 1'], allow: ['a', 'b'], masks: { a: '0' } },
+      [showing({ mask: { a: 'a * 0' }, allow: ['a', 'b'] }, 'x = 1')],
+      { rows: ['"x" = 1'], allow: ['a', 'b'], masks: { a: 'a * 0' } },
     ],
   ])('by %j', (statements, expected) => {
     expect(readingOf(statements)).toEqual(expected);
@@ -146,8 +146,8 @@ describe('what a caller may read of a table', () => {
       keyOf([where('a = 1'), where('b = 2')]),
       keyOf([showing({ allow: ['a'] })]),
       keyOf([showing({ deny: ['a'] })]),
-      keyOf([showing({ mask: { a: '0' } })]),
-      keyOf([showing({ mask: { a: '1' } })]),
+      keyOf([showing({ mask: { a: 'a * 0' } })]),
+      keyOf([showing({ mask: { a: 'a * 1' } })]),
       ...['x', 'y'].map((end) => keyOf([where(`a = '${'l'.repeat(2000)}${end}'`)])),
     ];
     expect(new Set(keys).size).toBe(keys.length);
@@ -236,10 +236,13 @@ describe('a statement with conditions', () => {
       'statements[0].conditions.columns.mask.a: line 1, column 1: a mask has no other column',
     ],
     [
-      showing({ allow: ['b'], mask: { a: '1' } }),
+      showing({ allow: ['b'], mask: { a: 'a * 1' } }),
       'statements[0].conditions.columns.mask.a: the column is not in `allow`',
     ],
-    [showing({ deny: ['a'], mask: { a: '1' } }), 'statements[0].conditions.columns.mask.a: the column is in `deny`'],
+    [
+      showing({ deny: ['a'], mask: { a: 'a * 1' } }),
+      'statements[0].conditions.columns.mask.a: the column is in `deny`',
+    ],
     [
       showing({ allow: ['a'], deny: ['b'] }),
       '`conditions` must have `rowFilters`, `columns` or both; `columns` must have `allow` or `deny`',

@@ -135,7 +135,7 @@ describe('a mask', () => {
   it.each([
     ['NULL', 'NULL'],
     [`'hidden'`, `'hidden'`],
-    ['0', '0'],
+    ['mail * 0', '"mail" * 0'],
     ['sha256(toUtf8(mail))', 'sha256 (toUtf8 ("mail"))'],
     ['MD5(toUtf8("mail"))', 'MD5 (toUtf8 ("mail"))'],
     [`concat(substr(mail, 0, 1), '***')`, `concat (substr ("mail", 0, 1), '***')`],
@@ -145,6 +145,11 @@ describe('a mask', () => {
   });
 
   it.each([
+    ['1', 'line 1, column 1: a mask without its column is a string or `NULL`: for a number write `price * 0`'],
+    ['-1', 'a mask without its column is a string'],
+    ['(1)', 'a mask without its column is a string'],
+    ['1 + 1', 'a mask without its column is a string'],
+    ['abs(1)', 'a mask without its column is a string'],
     ['mail', 'line 1, column 1: the mask is the column itself, which hides nothing'],
     ['upper(name)', 'line 1, column 1: a mask has no other column than its own, but here is `name`'],
     [
