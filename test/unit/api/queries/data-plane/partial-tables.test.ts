@@ -226,6 +226,28 @@ it('is refused with 503 while the schema cannot be read', async () => {
   expect(found.body).toContain('the columns of `deals`');
 });
 
+it('a logical table without conditions is refused if one of its tables has some', async () => {
+  const other = new FakeEngine();
+  const url = await other.listen();
+  other.serve(['deals_OFFLINE', 'offers_OFFLINE'], JSON.stringify({ ...RESPONSE, tablesQueried: [] }));
+  other.json('GET /logicalTables', ['view', 'whole']);
+  other.json('GET /logicalTables/view', { physicalTableConfigMap: { offers_OFFLINE: {}, deals_OFFLINE: {} } });
+  other.json('GET /logicalTables/whole', { physicalTableConfigMap: { offers_OFFLINE: {} } });
+  const logical = createEngine({ controllerUrls: [url] });
+  const own = await testApp({
+    authorizer: limited,
+    register: async () => undefined,
+    parts: { dataPlane: dataPlaneOf(logical) },
+  });
+  const query = (sql: string) => own.inject({ method: 'POST', url: '/query/sql', payload: { sql } });
+  const [view, whole] = [await query('SELECT a FROM view'), await query('SELECT a FROM whole')];
+  await own.close();
+  await logical.close();
+  await other.close();
+  expect([view.statusCode, whole.statusCode]).toEqual([403, 200]);
+  expect(view.body).toContain('`view` consists of `deals`, which may be read in part only');
+});
+
 describe('a stored result', () => {
   const stored = async (): Promise<string> => {
     const { text } = await call('/query/sql?doPaginate=true', 'SELECT a FROM deals');
