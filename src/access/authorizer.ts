@@ -44,6 +44,8 @@ export interface Decisions {
    * `wouldAllow` they allow nothing.
    */
   reading(principal: Principal, table: Srn): Reading;
+  /** Whether some statement of the principal has conditions. Without one, `reading` never has conditions. */
+  hasConditions(principal: Principal): boolean;
 }
 
 /** Decisions about authenticated callers, and about those whose request has ended. */

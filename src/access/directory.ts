@@ -90,6 +90,10 @@ export class Directory implements Authorizer {
     return this.#engine.reading(principal, table);
   }
 
+  hasConditions(principal: Principal): boolean {
+    return this.#engine.hasConditions(principal);
+  }
+
   decide(principal: Principal, action: string, resource: Srn): Decision {
     return this.#engine.decide(principal, action, resource);
   }

@@ -27,6 +27,7 @@ export function authorizerBy(rule: (principal: Principal, action: string, resour
     isAllowed: rule,
     wouldAllow: rule,
     reading: (principal, table) => (rule(principal, 'Query', table) ? READS_ALL : READS_NOTHING),
+    hasConditions: () => false,
     decide: (principal, action, resource) => (rule(principal, action, resource) ? ALLOWED : DENIED),
     isActive: () => true,
   };
@@ -38,6 +39,7 @@ export function authorizerOf(decisions: Decisions): Authorizer {
     isAllowed: (...asked) => decisions.isAllowed(...asked),
     wouldAllow: (...asked) => decisions.wouldAllow(...asked),
     reading: (...asked) => decisions.reading(...asked),
+    hasConditions: (principal) => decisions.hasConditions(principal),
     decide: (...asked) => decisions.decide(...asked),
     isActive: () => true,
   };

@@ -74,6 +74,7 @@ const CHAPTERS: readonly Chapter[] = [
         wouldAllow: NO_CALL,
         reading: NO_CALL,
         decide: NO_CALL,
+        hasConditions: NO_CALL,
         isActive: NO_CALL,
       });
     },

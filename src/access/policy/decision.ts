@@ -127,6 +127,10 @@ export class DecisionEngine implements Decisions {
     return part?.reading ?? NOTHING;
   }
 
+  hasConditions(principal: Principal): boolean {
+    return this.#heldBy(principal).grants.isConditional;
+  }
+
   decide(principal: Principal, action: string, resource: Srn): Decision {
     const held = this.#heldBy(principal);
     const question = this.#question(action, resource);

@@ -107,6 +107,7 @@ export function countDecisions(registry: Registry, authorizer: Authorizer): Auth
       return reading;
     },
     wouldAllow: (principal, action, resource) => authorizer.wouldAllow(principal, action, resource),
+    hasConditions: (principal) => authorizer.hasConditions(principal),
     isActive: (principal) => authorizer.isActive(principal),
   };
 }

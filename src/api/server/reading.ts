@@ -30,6 +30,7 @@ export function requireReading(request: RequestContext, table: TableName): Table
 
 /** Whether the caller may query the table only in part. */
 export function isReadInPart({ principal, server }: RequestContext, table: TableName): boolean {
+  if (!server.authorizer.hasConditions(principal)) return false;
   const reading = server.authorizer.reading(principal, tableResource(table));
   return reading.allowed && reading.conditions !== undefined;
 }

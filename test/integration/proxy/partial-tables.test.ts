@@ -149,6 +149,7 @@ beforeAll(async () => {
   const limited = new Map(PARTS.map(({ table, conditions }) => [`srn2:table#${table}`, { ...conditions, key: table }]));
   const authorizer: Authorizer = {
     ...authorizerBy(() => false),
+    hasConditions: () => true,
     reading: (_, table) => ({ allowed: true, conditions: limited.get(formatSrn(table)) }),
   };
   app = await testApp({ authorizer, register: async () => undefined, parts: { dataPlane: dataPlaneOf(engine) } });

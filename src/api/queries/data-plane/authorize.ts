@@ -57,10 +57,12 @@ async function requireTables(
   { engine, schemas }: AuthorizationDependencies,
 ): Promise<Conditions> {
   const found = new Map<TableName, TableConditions>();
+  const { principal, server } = exchange;
   for (const table of tables) {
     const conditions = requireReading(exchange, table);
     if (conditions !== undefined) found.set(table, conditions);
-    else if (engine.isLogical(table)) await requireWhole(exchange, table, schemas);
+    else if (engine.isLogical(table) && server.authorizer.hasConditions(principal))
+      await requireWhole(exchange, table, schemas);
   }
   return found;
 }

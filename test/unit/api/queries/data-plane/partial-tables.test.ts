@@ -52,6 +52,7 @@ let status: number;
 /** Callers whose reading of `deals` is `reading`; others may do everything. */
 const limited: Authorizer = {
   ...authorizerBy((_who, action, resource) => action !== 'Query' || formatSrn(resource) !== 'srn2:table#deals'),
+  hasConditions: () => true,
   reading: (_who, table) =>
     formatSrn(table) === 'srn2:table#deals' ? reading : { allowed: true, conditions: undefined },
 };
