@@ -58,6 +58,7 @@ PLANS ?= 60000
 fuzz-sql: deps ## random SQL texts through the SQL check, and the parsers and planners of five versions of Pinot (TEXTS=number, PLANS=number, SEED=number)
 	@tools/install.sh pinot-parsers >/dev/null
 	@$(NODE) && SQL_TEXTS=$(TEXTS) SQL_PLANS=$(PLANS) SQL_SEED=$(SEED) $(BIN)/vitest run --project integration test/integration/engine
+	@$(NODE) && SQL_TEXTS=$(TEXTS) $(BIN)/vitest run --project unit test/unit/access/sql/row-conditions.test.ts
 
 .PHONY: test-races
 RACE_TESTS := test/integration/rbac/races.test.ts test/integration/rbac/kill.test.ts

@@ -186,7 +186,8 @@ function missing({ isMultistage }: Pair, { scans }: Plan): string | undefined {
 }
 
 it('with conditions, the filter is above every scan, and a text that plans without them plans', async () => {
-  const pairs = limitedPairs(TEXTS);
+  // Each is planned twice by each version.
+  const pairs = limitedPairs(Math.ceil(TEXTS / 3));
   const wrong: string[] = [];
   const lost: string[] = [];
   let scans = 0;
@@ -209,9 +210,9 @@ it('with conditions, the filter is above every scan, and a text that plans witho
     );
   }
   process.stdout.write(
-    `seed ${SEED + 1}, ${TEXTS} texts: ${pairs.length} with conditions, ${scans} scans, ${wrong.length} without their filter, ${lost.length} no longer plan\n`,
+    `seed ${SEED + 1}, ${pairs.length} texts with conditions, ${scans} scans, ${wrong.length} without their filter, ${lost.length} no longer plan\n`,
   );
   expect(wrong.slice(0, 5)).toEqual([]);
   expect(lost.slice(0, 5)).toEqual([]);
-  expect(scans).toBeGreaterThan(TEXTS);
+  expect(scans).toBeGreaterThan(pairs.length);
 }, 14_400_000);

@@ -15,7 +15,7 @@ import { seeded } from '../../support/seed.ts';
  * A caller that may read a part of a table gets the same results as one that may read everything, of a table that holds only this part.
  * `PART_QUERIES=5000` tries more queries of each table.
  */
-const QUERIES = Number(process.env['PART_QUERIES'] || 500);
+const QUERIES = Number(process.env['PART_QUERIES'] || 300);
 const SEED = Number(process.env['PART_SEED'] || 20_261_126);
 const ROWS = 3_000;
 const LIMIT_MS = 60_000 + QUERIES * 3_000;

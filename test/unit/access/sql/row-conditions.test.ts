@@ -391,7 +391,7 @@ it('no column is printed in the single-stage engine that may not be read', () =>
   ];
   const item = (): string =>
     one([
-      `${one(NAMES)}`,
+      one(NAMES),
       `max(${one(NAMES)})`,
       `(${one(NAMES)} + 1)`,
       `CASE WHEN ${one(NAMES)} = 1 THEN ${one(NAMES)} END`,
