@@ -44,7 +44,8 @@ export class OidcAuthenticator implements Authenticator {
     if (credential.scheme !== 'bearer') return { outcome: 'not-mine' };
     // The claim only selects the authenticator. It is trusted after the signature has been verified.
     const claims = unverifiedClaims(credential.token);
-    if (claims?.['iss'] !== this.#options.issuer) return { outcome: 'not-mine' };
+    const issuer = claims?.['iss'];
+    if (claims === undefined || issuer !== this.#options.issuer) return this.#otherIssuer(issuer);
     const key = tokenKey(credential.token);
     const known = this.#cache.get(key);
     if (known) return known;
@@ -54,6 +55,18 @@ export class OidcAuthenticator implements Authenticator {
       this.#cache.set(key, result, Math.min(TTL_MS, expiresInMs));
     }
     return result;
+  }
+
+  /** A slash at the end is part of an issuer, and is often forgotten in the setting. */
+  #otherIssuer(issuer: unknown): AuthenticationResult {
+    const withoutSlash = (text: string): string => text.replace(/\/$/, '');
+    if (typeof issuer !== 'string' || withoutSlash(issuer) !== withoutSlash(this.#options.issuer)) {
+      return { outcome: 'not-mine' };
+    }
+    return {
+      outcome: 'rejected',
+      message: `the token is of the issuer \`${issuer}\`, and this gateway accepts tokens of \`${this.#options.issuer}\`: the setting \`oidc-issuer\` must be the same, also in the slash at its end`,
+    };
   }
 
   async #verify(token: string): Promise<AuthenticationResult> {

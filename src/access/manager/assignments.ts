@@ -3,6 +3,7 @@ import { API_VERSION } from '../../resources/meta.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import { subjectProblem } from '../../resources/subject-name.ts';
 import type { Directory } from '../directory.ts';
+import { roleResource } from '../policy/srn.ts';
 import type { Principal } from '../principal.ts';
 import { expiryOf } from '../subjects.ts';
 import { AssignedSubjects } from './assigned-subjects.ts';
@@ -68,7 +69,8 @@ export class AssignmentManager {
     });
     if (changes.length > 0) await this.#requireMayAssign(caller, role, changes);
     const named = removed.some((sent) => this.#find(role, this.#subjects.canonical(sent)).length > 0);
-    if (named) await this.#escalation.requireMayUnassign(caller, role);
+    if (named || (removed.length > 0 && !this.#mayRead(caller, role)))
+      await this.#escalation.requireMayUnassign(caller, role);
   }
 
   async #requireMayAssign(
@@ -123,14 +125,22 @@ export class AssignmentManager {
     return token === undefined ? noSuchToken(subject.name) : undefined;
   }
 
-  /** Removing a missing assignment is not an error. @throws {StoreError} conflict, unavailable */
+  #mayRead(caller: Principal, role: string): boolean {
+    return this.#directory.isAllowed(caller, 'GetAssignment', roleResource(role));
+  }
+
+  /**
+   * Removing a missing assignment is not an error. A caller that may not read the assignments gets the same response whether there was one.
+   * @throws {StoreError} conflict, unavailable
+   */
   async delete(caller: Principal, role: string, sent: Subject): Promise<AssignmentView> {
     const subject = this.#subjects.canonical(sent);
     const assignments = this.#find(role, subject);
+    const mayRead = this.#mayRead(caller, role);
     if (assignments.length === 0) this.#editor.mustGet('Role', role);
-    else await this.#escalation.requireMayUnassign(caller, role);
+    if (assignments.length > 0 || !mayRead) await this.#escalation.requireMayUnassign(caller, role);
     for (const assignment of assignments) await this.#writer.remove(caller, assignment.metadata.name, subject);
-    return this.#list.view(subject, assignments[0]);
+    return this.#list.view(subject, mayRead ? assignments[0] : undefined);
   }
 
   /**

@@ -3,10 +3,12 @@ import type { Policy, Role } from '../../resources/kinds.ts';
 import { API_VERSION, type ObjectMeta } from '../../resources/meta.ts';
 import type { Directory } from '../directory.ts';
 import { isPredefined } from '../policy/predefined.ts';
+import type { Subject } from '../../resources/role-assignment.ts';
 import type { Principal } from '../principal.ts';
+import { expiryOf } from '../subjects.ts';
 import { policyResource, roleResource } from '../policy/srn.ts';
 import type { IfMatch } from './content-versions.ts';
-import { label, requireName, type ResourceEditor } from './editor.ts';
+import { exactly, label, requireName, type ResourceEditor } from './editor.ts';
 import { type ListPart, type ListRange, nameOf, NOTHING, readablePart } from './list-part.ts';
 import { confirmTarget, removeUnreferenced } from './references.ts';
 import { ManagerError } from '../errors.ts';
@@ -93,15 +95,23 @@ export class RoleManager {
     return roleView(await this.#editor.edit('Role', name, caller, change, { replaces: base, ifMatch }));
   }
 
-  /** @throws {StoreError} not-found; conflict while a subject is assigned; forbidden */
-  async remove(name: string, ifMatch?: IfMatch): Promise<void> {
+  /**
+   * Assignments that have expired are deleted, too.
+   * @throws {StoreError} not-found; conflict while a subject has the role; forbidden
+   */
+  async remove(caller: Principal, name: string, ifMatch?: IfMatch): Promise<void> {
     this.#editor.mustGet('Role', name);
     requireNotPredefined('Role', name);
+    const mayRead = this.#directory.isAllowed(caller, 'GetAssignment', roleResource(name));
     const holder = async (): Promise<ManagerError | undefined> => {
-      const assignment = (await this.#editor.store.readAll('RoleAssignment')).find(({ spec }) => spec.role === name);
-      if (assignment === undefined) return undefined;
-      const by = `by role assignment \`${assignment.metadata.name}\``;
-      return new ManagerError('conflict', `role \`${name}\` is assigned ${by}: delete the assignment first`);
+      const { store } = this.#editor;
+      const assignments = (await store.readAll('RoleAssignment')).filter(({ spec }) => spec.role === name);
+      const subject = assignments
+        .flatMap(({ spec }) => spec.subjects)
+        .find((one) => expiryOf(one) > this.#editor.now());
+      if (subject !== undefined) return stillAssigned(name, mayRead ? subject : undefined);
+      for (const expired of assignments) await store.delete('RoleAssignment', expired.metadata.name, exactly(expired));
+      return undefined;
     };
     await removeUnreferenced(this.#editor, 'Role', name, { holder, ifMatch });
   }
@@ -180,6 +190,12 @@ export class RoleManager {
     if (found) return found.metadata;
     throw missingPolicy(policy);
   }
+}
+
+/** @param subject one of those with the role; undefined if the caller may not know it */
+function stillAssigned(role: string, subject: Subject | undefined): ManagerError {
+  const whom = subject === undefined ? 'a subject' : `${subject.type} \`${subject.name}\``;
+  return new ManagerError('conflict', `role \`${role}\` is assigned to ${whom}: delete the assignment first`);
 }
 
 function missingPolicy(policy: string): ManagerError {

@@ -42,7 +42,7 @@ export interface IssuedToken extends Versioned {
 }
 
 /** Expiry of a token that is being deleted: it has passed by the clock of every gateway. */
-const DELETED_AT = '1970-01-01T00:00:00Z';
+export const DELETED_AT = '1970-01-01T00:00:00Z';
 
 export class ServiceTokenManager {
   readonly #editor: ResourceEditor;
@@ -102,7 +102,7 @@ export class ServiceTokenManager {
    * Revokes the token immediately and removes it from all assignments, so that a new token with this name does not inherit its roles.
    *
    * The token expires before the first assignment is removed, because a role may contain a deny: without it the token would have more access
-   * until the end. When the deletion is interrupted, the token stays expired, and the call can be repeated.
+   * until the end. When the deletion is interrupted, the token stays expired, and the operator ends it.
    * @throws {StoreError} not-found, conflict
    * @throws {PreconditionFailed}
    */
@@ -150,7 +150,18 @@ export class ServiceTokenManager {
       expiresAt: token.spec.expiresAt ?? null,
       roles: roles.map((role) => reference('role', role)),
       status: this.#status(token, roles.length),
+      ...this.#rotation(token),
       ...managedBy(token.metadata),
+    };
+  }
+
+  #rotation({ status }: ServiceToken): Pick<TokenView, 'rotatedAt' | 'formerSecrets'> {
+    const former = (status?.previousHashes ?? []).filter(
+      ({ validUntil }) => Date.parse(validUntil) > this.#editor.now(),
+    );
+    return {
+      ...(status?.rotatedAt === undefined ? {} : { rotatedAt: status.rotatedAt }),
+      ...(former.length === 0 ? {} : { formerSecrets: former.map(({ validUntil }) => ({ validUntil })) }),
     };
   }
 

@@ -68,6 +68,10 @@ export interface TokenView extends Versioned {
   readonly expiresAt: string | null;
   readonly roles: readonly Reference[];
   readonly status: TokenStatus;
+  /** Time of the last rotation; absent before the first one. */
+  readonly rotatedAt?: string;
+  /** Former secret keys that are still accepted; absent if there are none. */
+  readonly formerSecrets?: readonly { readonly validUntil: string }[];
   /** See RoleView. */
   readonly managedBy?: readonly string[];
 }

@@ -1,5 +1,6 @@
 import type { CustomKind } from '../../resources/kinds.ts';
 import { nearest } from '../../resources/nearest.ts';
+import { visibleText } from '../../platform/visible.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import { completeSrn, parseSrnPattern, patternMatches, type Deployment, type SrnPattern } from './srn.ts';
 import { unmatchable, type CheckedStatement } from './unmatchable.ts';
@@ -67,7 +68,8 @@ export function policyWarnings({ statements }: Statements, known: KnownNames): s
       }
     }
   }
-  return more > 0 ? [...warnings, `and ${more} more`] : warnings;
+  const shown = warnings.map(visibleText);
+  return more > 0 ? [...shown, `and ${more} more`] : shown;
 }
 
 interface NamedResource {

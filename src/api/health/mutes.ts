@@ -108,7 +108,9 @@ export function muteRoutes(app: FastifyInstance, { store, clock }: TaskPorts): v
         const mute = await removeMute(ports, muteId, signal);
         return shownMute(mute, undefined, ports.clock.now());
       };
-      return write(request, 'UpdateHealth', clusterResource, remove, { path: `/clusterHealth/mutes/${muteId}` });
+      return write(request, 'UpdateHealth', clusterResource, remove, {
+        called: { path: `/clusterHealth/mutes/${muteId}` },
+      });
     },
   );
 }

@@ -167,7 +167,9 @@ export function assignmentRoutes(app: FastifyInstance, manager: RbacManager): vo
       const ifMatch = ifMatchOf(request);
       requireAllowed(request, 'GetAssignment', resource);
       requireAllowed(request, 'DeleteAssignment', resource);
-      await write(request, 'CreateAssignment', resource, () => set.replace(request.principal, name, subjects, ifMatch));
+      const replace = (): Promise<void> => set.replace(request.principal, name, subjects, ifMatch);
+      const also = [{ action: 'DeleteAssignment', resource }];
+      await write(request, 'CreateAssignment', resource, replace, { also });
       return sendOfRole(request, reply, name, await inTurn(request, reply, list.ofRole(name)));
     },
   );

@@ -130,7 +130,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
     async (request, reply) => {
       const name = nameOf(request);
       const ifMatch = ifMatchOf(request);
-      await write(request, 'DeleteRole', roleResource(name), () => roles.remove(name, ifMatch));
+      await write(request, 'DeleteRole', roleResource(name), () => roles.remove(request.principal, name, ifMatch));
       return reply.send();
     },
   );

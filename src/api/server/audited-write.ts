@@ -2,21 +2,21 @@ import type { FastifyRequest } from 'fastify';
 import { type Change, collectChanges } from '../../access/manager/changes.ts';
 import { parseSrnOf, type Srn } from '../../access/policy/srn.ts';
 import { knownError } from './app-errors.ts';
-import type { About, Called, WriteOutcome } from './audit.ts';
+import type { About, WriteOutcome } from './audit.ts';
 import { requireAllowed } from './context.ts';
 
 /**
  * Authorizes and runs a write, and records its outcome. Denials by the manager itself, such as an attempt to grant more than the caller has, are
  * outcomes, too.
  * @throws {HttpError} 503 where records are required and cannot be written
- * @param called the call, if its route alone does not identify the change
+ * @param more `called`, if its route alone does not identify the change; `also`, other actions that the write required
  */
 export async function write<T>(
   request: FastifyRequest,
   action: string,
   resource: Srn,
   work: () => Promise<T>,
-  called?: Called,
+  more: Pick<WriteOutcome, 'called' | 'also'> = {},
 ): Promise<T> {
   requireAllowed(request, action, resource);
   const { authorizer, audit } = request.server;
@@ -28,7 +28,7 @@ export async function write<T>(
       action,
       resource,
       decision,
-      ...(called === undefined ? {} : { called }),
+      ...more,
       about: aboutOf(resource, request.body),
       ...(request.body === undefined ? {} : { asked: request.body }),
       changes,

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { Type, type Static } from 'typebox';
+import { visibleText } from '../../platform/visible.ts';
 
 /** The Error body of all APIs, as specified. */
 export const ErrorBody = Type.Object(
@@ -23,7 +24,7 @@ export type ErrorBody = Static<typeof ErrorBody>;
 /** The status that nginx logs when the client closes its connection before the response is complete. */
 export const CLIENT_CLOSED = 499;
 
-/** An error response. `message` is sent to the client unchanged: it must not contain credentials or internal details. */
+/** An error response. `message` is sent to the client, with hidden characters of names made visible: it must not contain credentials or internal details. */
 export class HttpError extends Error {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string | string[]>>;
@@ -66,7 +67,7 @@ export function errorBody(status: number, message: string, url: string, now: num
     timestamp: new Date(now).toISOString(),
     status,
     error: STATUS_CODES[status] ?? 'Unknown',
-    message,
+    message: visibleText(message),
     path,
     ...(WITH_STATISTICS.has(path) && NO_SERVERS),
   };

@@ -80,7 +80,7 @@ export async function ui(app: FastifyInstance, options: UiOptions): Promise<void
       },
     },
     async (request, reply) => {
-      endSession(request, reply);
+      await endSession(request, reply);
       return reply.code(204).send();
     },
   );

@@ -127,8 +127,8 @@ function exchangeRequest(
 }
 
 /**
- * Checks that the ID token belongs to the sign-in of this browser window (OpenID Connect Core, 3.1.3.7). The signature is verified when the session
- * is used, as for all tokens.
+ * Checks that the ID token belongs to the sign-in of this browser window (OpenID Connect Core, 3.1.3.7). The signature is verified afterwards,
+ * as for all tokens.
  */
 function requireNonce(idToken: unknown, nonce: string): void {
   if (typeof idToken !== 'string') return;
@@ -228,6 +228,7 @@ export function registerOidcSignIn(app: FastifyInstance, oidc: OidcSignIn | unde
           401,
           `the identity provider sent no \`${oidc.token}\`: check the scope and the audience in its settings`,
         );
+      await request.server.requireValidToken(request, token);
       await openSession(request, reply, token);
       return reply.code(204).send();
     },

@@ -20,7 +20,7 @@ async function readKeys(issuer: string, jwksUrl: string | undefined): Promise<JS
 }
 
 async function discoverKeys(issuer: string, signal: AbortSignal): Promise<string> {
-  const url = `${issuer}/.well-known/openid-configuration`;
+  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const document = (await readDocument(url, signal)) as { issuer?: unknown; jwks_uri?: unknown };
   if (document.issuer !== issuer) throw new Error(`${url} names another issuer: \`${String(document.issuer)}\``);
   if (typeof document.jwks_uri !== 'string') throw new Error(`${url} has no \`jwks_uri\``);

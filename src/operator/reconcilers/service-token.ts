@@ -1,7 +1,7 @@
 import { isManagedByRest } from '../../access/manager/views.ts';
 import { hashFields, type TokenHashes } from '../../access/service-token.ts';
 import { expiryOf } from '../../access/subjects.ts';
-import type { ServiceToken } from '../../resources/kinds.ts';
+import type { RoleAssignment, ServiceToken } from '../../resources/kinds.ts';
 import { parseTime } from '../../resources/time.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import { Backreferences } from './backreferences.ts';
@@ -11,6 +11,7 @@ import type { ReconcileContext, Reconciler, ReconciledObject } from '../controll
 import { assignedCondition, obstacleOf, tokenOutcome } from './service-token-outcome.ts';
 import { isOwnedBy, ownerName } from '../tokens/token-secret.ts';
 import { EXPIRY_NOTICE_MS } from './assignment-expiry.ts';
+import { halfDeleted, unassign } from '../tokens/half-deleted.ts';
 import { existingToken, isRotationDue, issueToken, type Issue } from '../tokens/token-issue.ts';
 import { observeSecrets, type ObservedSecrets, type SecretOwnership } from '../tokens/token-secrets.ts';
 
@@ -29,6 +30,8 @@ export interface ServiceTokenObserved extends ReconciledObject<'ServiceToken'>, 
    * Infinity for one that does not expire.
    */
   readonly assignedUntil: number;
+  /** The RoleAssignments with the token as a subject, by name or access key. */
+  readonly assignments: readonly RoleAssignment[];
 }
 
 export interface TokenRules extends SecretOwnership {
@@ -79,23 +82,33 @@ export function serviceTokenReconciler(
       const isTaken = (accessKey: string): boolean => isOfAnotherToken(store, accessKey, name);
       const secrets = await observeSecrets(store, { name, object, rules, isTaken, signal });
       const accessKey = secrets.hashes?.accessKey;
+      const names = accessKey === undefined ? [name] : [name, accessKey];
+      const assignments = assignmentsOf(store, assignmentsBySubject, names);
       return {
         ...secrets,
         object,
-        assignedUntil: lastExpiry(store, assignmentsBySubject, accessKey === undefined ? [name] : [name, accessKey]),
+        assignedUntil: lastExpiry(assignments, names),
+        assignments,
       };
     },
-    temporaryState: (observed) => unfinished(observed) ?? replacing(observed),
+    temporaryState: (observed) => unfinished(observed) ?? halfDeleted(observed) ?? replacing(observed),
     reconcile: (observed, context) => reconcile(observed, context, rules),
   };
 }
 
-function lastExpiry(store: ResourceStore, assignments: Backreferences, names: readonly string[]): number {
+function assignmentsOf(
+  store: ResourceStore,
+  bySubject: Backreferences,
+  tokenNames: readonly string[],
+): readonly RoleAssignment[] {
+  const names = new Set(tokenNames.flatMap((name) => [...bySubject.ownersOf(name)]));
+  return [...names].map((name) => store.get('RoleAssignment', name)).filter((found) => found !== undefined);
+}
+
+function lastExpiry(assignments: readonly RoleAssignment[], names: readonly string[]): number {
   let last = -Infinity;
-  for (const assignment of names.flatMap((name) => [...assignments.ownersOf(name)])) {
-    for (const subject of store.get('RoleAssignment', assignment)?.spec.subjects ?? []) {
-      if (subject.type === 'service-token' && names.includes(subject.name)) last = Math.max(last, expiryOf(subject));
-    }
+  for (const subject of assignments.flatMap(({ spec }) => spec.subjects)) {
+    if (subject.type === 'service-token' && names.includes(subject.name)) last = Math.max(last, expiryOf(subject));
   }
   return last;
 }
@@ -114,7 +127,8 @@ function reconcile(
   const lifetime = lifetimeOf(object, observed, context);
   if (lifetime.abandonedInMs <= 0) {
     const { name, uid, resourceVersion } = object.metadata;
-    return { actions: [...cleanUp, { do: 'delete', kind: 'ServiceToken', name, uid, resourceVersion }] };
+    const assigned = halfDeleted(observed) === undefined ? [] : unassign(observed);
+    return { actions: [...cleanUp, ...assigned, { do: 'delete', kind: 'ServiceToken', name, uid, resourceVersion }] };
   }
   const obstacle = obstacleOf(object, observed);
   const usable = obstacle === undefined && lifetime.expiresInMs > 0;
@@ -157,7 +171,7 @@ interface Lifetime {
   readonly expiresInMs: number;
   /** Milliseconds until the token has no role. */
   readonly assignedForMs: number;
-  /** Milliseconds until a token without a hash counts as abandoned; Infinity for any other. */
+  /** Milliseconds until a token that a gateway began to create or to delete counts as abandoned; Infinity for any other. */
   readonly abandonedInMs: number;
 }
 
@@ -170,7 +184,8 @@ function lifetimeOf(
   return {
     expiresInMs,
     assignedForMs: observed.assignedUntil - now,
-    abandonedInMs: unfinished(observed) === undefined ? Infinity : REST_GRACE_MS - stateAgeMs,
+    abandonedInMs:
+      (unfinished(observed) ?? halfDeleted(observed)) === undefined ? Infinity : REST_GRACE_MS - stateAgeMs,
   };
 }
 

@@ -173,6 +173,10 @@ export type ServiceToken = {
     readonly srn: string;
   }>;
   readonly status: 'UNASSIGNED' | 'ACTIVE' | 'EXPIRED';
+  readonly rotatedAt?: string;
+  readonly formerSecrets?: ReadonlyArray<{
+    readonly validUntil: string;
+  }>;
   readonly lastUsedAt?: string | null;
   readonly managedBy?: ReadonlyArray<string>;
 };

@@ -33,6 +33,12 @@ export const ServiceToken = Type.Object(
     status: StringEnum(['UNASSIGNED', 'ACTIVE', 'EXPIRED'], {
       description: 'UNASSIGNED: the token has no role and is rejected.',
     }),
+    rotatedAt: Type.Optional(Time('Time of the last rotation; absent before the first one')),
+    formerSecrets: Type.Optional(
+      Type.Array(Type.Object({ validUntil: Time('Time until which the former secret is accepted') }), {
+        description: 'Secrets that rotations replaced and that are still accepted; absent if there are none.',
+      }),
+    ),
     ...lastUse,
     managedBy: history.managedBy,
   },

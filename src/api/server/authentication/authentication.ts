@@ -10,6 +10,13 @@ import { FailedAttempts, type LoginAttempt } from './failed-attempts.ts';
 import { sessionCookie } from './session-cookie.ts';
 import type { Sessions } from './sessions.ts';
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Checks a token that is not the credential of the request. @throws {HttpError} 401, 429, 503 */
+    requireValidToken: (request: RequestContext, token: string) => Promise<void>;
+  }
+}
+
 export interface AuthenticationOptions {
   readonly authenticator: Authenticator;
   /** Opens the sessions of the dashboard. */
@@ -113,6 +120,15 @@ export class Authentication {
       if (credential.problem === 'malformed') this.#attempts.failed({ address: request.clientAddress });
       throw unauthorized(request, credential.message);
     }
+    request.principal = await this.#verify(request, credential);
+  }
+
+  /** Whether a token would be accepted, as authenticate() finds it. @throws {HttpError} 401, 429, 503 */
+  async requireValid(request: RequestContext, token: string): Promise<void> {
+    await this.#verify(request, { scheme: 'bearer', token });
+  }
+
+  async #verify(request: RequestContext, credential: Credential): Promise<Principal> {
     // Without the roles, a valid token would be 401 and an allowed call 403, which clients take for final.
     const problem = this.#viewProblem();
     if (problem !== undefined) {
@@ -122,10 +138,7 @@ export class Authentication {
     }
     const local = await this.#authenticator.authenticate(credential, { local: true });
     const result = local.outcome === 'unverified' ? await this.#askAuthority(request, credential) : local;
-    if (result.outcome === 'authenticated') {
-      request.principal = result.principal;
-      return;
-    }
+    if (result.outcome === 'authenticated') return result.principal;
     if (result.outcome === 'unavailable') {
       throw new HttpError(503, `the credential cannot be checked now: ${result.message}`, {
         headers: { 'retry-after': RETRY_AFTER_SECONDS },
@@ -160,6 +173,7 @@ export class Authentication {
 /** Authenticates all requests of `app` to routes that are not public. */
 export function registerAuthentication(app: FastifyInstance, authentication: Authentication): void {
   app.decorateRequest('principal', null as unknown as Principal);
+  app.decorate('requireValidToken', (request, token) => authentication.requireValid(request, token));
   app.addHook('onRequest', async (request) => {
     if (request.is404 || request.routeOptions.config.public === true) return;
     await authentication.authenticate(request);

@@ -64,6 +64,9 @@ export async function openSession(request: FastifyRequest, reply: FastifyReply, 
   void reply.header('set-cookie', cookie(request, session, ''));
 }
 
-export function endSession(request: FastifyRequest, reply: FastifyReply): void {
+/** Deletes the cookie, and ends its session at this gateway. */
+export async function endSession(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const session = sessionCookie(request);
+  if (session !== undefined) await request.server.sessions.end(session);
   void reply.header('set-cookie', cookie(request, '', '; Max-Age=0'));
 }

@@ -1,6 +1,7 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { WallClock } from '../../../platform/clock.ts';
+import { LruCache } from '../../../platform/lru.ts';
 import type { SessionKeys } from './session-keys.ts';
 
 declare module 'fastify' {
@@ -30,10 +31,13 @@ const TIME_BYTES = 8;
 /** Longer than any token that is accepted. A session of a longer one could not be opened. */
 export const MAX_TOKEN_BYTES = 16_384;
 
+/** Sessions that were ended by a sign-out. Of more, the oldest are forgotten. */
+const MAX_ENDED = 10_000;
+
 const INVALID = 'the session is invalid, or the gateway has other session keys: sign in again';
 
 /**
- * Sessions of the dashboard: the token, compressed and sealed with a key of the gateways. Nothing is stored. The token is verified at each request,
+ * Sessions of the dashboard: the token, compressed and sealed with a key of the gateways. Nothing is stored, except which were ended. The token is verified at each request,
  * like that of any other client, so that the end of the token ends its sessions. A key alone gives no access, because a session requires a valid token.
  *
  * A session is `v1:<id of the key>:<nonce, sealed content, tag>`, base64url. The content is the time of the opening, and the token with DEFLATE, without
@@ -42,8 +46,16 @@ const INVALID = 'the session is invalid, or the gateway has other session keys: 
 export class Sessions {
   readonly #options: SessionOptions;
 
+  /** Sessions that were ended before their time, at this gateway: a copy of the cookie is no longer accepted. */
+  readonly #ended = new LruCache<string, true>({ maxWeight: MAX_ENDED });
+
   constructor(options: SessionOptions) {
     this.#options = options;
+  }
+
+  /** Ends a session, which must be valid: otherwise anybody could fill the list. */
+  async end(value: string): Promise<void> {
+    if ('token' in (await this.open(value))) this.#ended.set(digestOf(value), true);
   }
 
   /** The value of the session cookie for a token that has been verified. */
@@ -63,6 +75,8 @@ export class Sessions {
     const [, id = '', text = ''] = FORM.exec(value) ?? [];
     const key = id === '' ? undefined : await this.#options.keys.find(id);
     if (key === undefined) return { problem: INVALID };
+    if (this.#ended.get(digestOf(value)) !== undefined)
+      return { problem: 'the session was ended by a sign-out: sign in again' };
     const content = unseal(Buffer.from(text, 'base64url'), key.secret, authenticated(id));
     if (content === undefined) return { problem: INVALID };
     const { maxAgeMs, clock } = this.#options;
@@ -71,6 +85,10 @@ export class Sessions {
     const token = inflateRawSync(content.subarray(TIME_BYTES), { maxOutputLength: MAX_TOKEN_BYTES });
     return { token: token.toString('utf8') };
   }
+}
+
+function digestOf(value: string): string {
+  return hash('sha256', value);
 }
 
 function authenticated(id: string): Buffer {

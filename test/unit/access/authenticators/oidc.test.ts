@@ -47,6 +47,17 @@ const without = (claim: string): JWTPayload =>
 
 describe('a token of an OpenID Connect issuer', () => {
   it.each([
+    [`${ISSUER}/`, ISSUER],
+    [ISSUER, `${ISSUER}/`],
+  ])('of %s is rejected with both names where the setting is %s', async (iss, issuer) => {
+    expect(await ask(await sign({ ...CLAIMS, iss }), { issuer })).toEqual({
+      outcome: 'rejected',
+      message: `the token is of the issuer \`${iss}\`, and this gateway accepts tokens of \`${issuer}\`: the setting \`oidc-issuer\` must be the same, also in the slash at its end`,
+    });
+    expect(await ask(await sign({ ...CLAIMS, iss: `${iss}x` }), { issuer })).toEqual({ outcome: 'not-mine' });
+  });
+
+  it.each([
     ['a header that is not JSON', 'x'],
     ['a header without an algorithm', Buffer.from('{}').toString('base64url')],
   ])('rejects a token with %s as malformed', async (_what, header) => {

@@ -5,11 +5,40 @@ import type { AuditRecord } from '../../../../src/api/server/logs/audit-record.t
 import { AuditLog } from '../../../../src/api/server/logs/audit.ts';
 import { systemClock } from '../../../../src/platform/clock.ts';
 import { createLogger } from '../../../../src/platform/logging.ts';
-import { policy, role, roleAssignment, statement } from '../../../builders/resources.ts';
+import { policy, role, roleAssignment, serviceToken, statement } from '../../../builders/resources.ts';
 import { ALICE } from '../../../support/app.ts';
 import { inPath, NOW, testGateway } from './gateway.ts';
 
 const all = { version: 'v1', statements: [{ effect: 'allow', resources: ['*'] }] };
+
+it('the message of an error shows the hidden characters of a name', async () => {
+  const { call } = await testGateway();
+  const { body } = await call('GET', '/roles/srn2:role%23a%E2%80%8Bb%E2%80%AE');
+  expect(body.message).toContain('`a⟨U+200B⟩b⟨U+202E⟩`');
+});
+
+it('a service token shows its last rotation, and the former secrets that are still accepted', async () => {
+  const { call, store } = await testGateway();
+  const hash = (letter: string): string => `sha256:${letter.repeat(64)}`;
+  store.seed({
+    ...serviceToken('rotated'),
+    status: {
+      accessKey: 'a'.repeat(16),
+      secretHash: hash('a'),
+      rotatedAt: '2026-10-31T00:00:00Z',
+      previousHashes: [
+        { hash: hash('b'), validUntil: '2026-11-02T00:00:00Z' },
+        { hash: hash('c'), validUntil: '2026-10-31T00:00:00Z' },
+      ],
+    },
+  });
+  const { body } = await call('GET', `/service-tokens/${inPath('service-token', 'rotated')}`);
+  expect(body).toMatchObject({
+    rotatedAt: '2026-10-31T00:00:00Z',
+    formerSecrets: [{ validUntil: '2026-11-02T00:00:00Z' }],
+  });
+  expect(JSON.stringify(body)).not.toContain('sha256');
+});
 
 describe('service tokens over REST', () => {
   it('returns the secret once, and accepts the token when it has a role', async () => {

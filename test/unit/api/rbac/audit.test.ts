@@ -27,6 +27,18 @@ async function start(roles: readonly string[] = ['system-admin']): Promise<void>
 }
 
 describe('the audit record of a write', () => {
+  it('names both actions of a replacement of all assignments', async () => {
+    await start();
+    await gateway.call('POST', '/roles', { name: 'r' });
+    await gateway.call('PUT', `${ROLE}/assignments`, [{ subject: 'a@x.org', subjectType: 'user-email' }]);
+    await gateway.call('PUT', `${ROLE}/assignments`, []);
+    expect(records.at(-1)).toMatchObject({
+      action: 'CreateAssignment',
+      also: [{ action: 'DeleteAssignment', resource: 'srn2:role#r' }],
+      changes: [{ kind: 'RoleAssignment' }],
+    });
+  });
+
   it('has caller, address, request, resource and the difference', async () => {
     await start();
     await gateway.call('POST', '/roles', { name: 'r', description: 'first' });

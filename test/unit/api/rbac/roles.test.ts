@@ -183,10 +183,61 @@ describe('roles over REST', () => {
     const refused = await call('DELETE', path);
     expect([refused.status, refused.body.message]).toEqual([
       409,
-      'role `analysts` is assigned by role assignment `by-hand`: delete the assignment first',
+      'role `analysts` is assigned to domain `example.com`: delete the assignment first',
     ]);
     await call('POST', `${path}/delete-assignment`, { subject: 'EXAMPLE.COM', subjectType: 'domain' });
     expect(store.get('RoleAssignment', 'by-hand')).toBeUndefined();
+  });
+
+  it('is deleted with assignments that have expired, and not with others', async () => {
+    const { call, store, clock } = await testGateway();
+    await call('POST', '/roles', { name: 'analysts' });
+    const path = `/roles/${inPath('role', 'analysts')}`;
+    const assign = (subject: string, expiresAt: string) =>
+      call('POST', `${path}/create-assignment`, { subject, subjectType: 'group', expiresAt });
+    await assign('a', '2026-11-02T00:00:00Z');
+    await assign('b', '2026-11-03T00:00:00Z');
+    clock.time = Date.parse('2026-11-02T12:00:00Z');
+    const refused = await call('DELETE', path);
+    expect([refused.status, refused.body.message]).toEqual([
+      409,
+      'role `analysts` is assigned to group `b`: delete the assignment first',
+    ]);
+    expect(store.list('RoleAssignment').filter(({ spec }) => spec.role === 'analysts')).toHaveLength(2);
+    clock.time = Date.parse('2026-11-04T00:00:00Z');
+    expect((await call('DELETE', path)).status).toBe(200);
+    expect(store.list('RoleAssignment').filter(({ spec }) => spec.role === 'analysts')).toEqual([]);
+    expect((await call('POST', '/roles', { name: 'analysts' })).status).toBe(200);
+  });
+
+  it('names no subject to a caller who may not read them, and shows no membership', async () => {
+    const { call, store } = await testGateway({ roles: ['deleter'] });
+    const statements = [
+      { effect: 'allow' as const, actions: ['DeleteRole', 'DeleteAssignment'], resources: ['srn2:role#*'] },
+    ];
+    const denies = { effect: 'deny' as const, actions: ['Query'], resources: ['srn2:table#*'] };
+    const ada = { type: 'user-email' as const, name: 'ada@example.com' };
+    store.seed(
+      policy('deletes', { statements }),
+      policy('denies', { statements: [denies] }),
+      role('deleter', { policies: ['deletes'] }),
+      role('analysts'),
+      role('denied', { policies: ['denies'] }),
+      roleAssignment('one', { role: 'analysts', subjects: [ada] }),
+      roleAssignment('two', { role: 'denied', subjects: [ada] }),
+    );
+    const path = `/roles/${inPath('role', 'analysts')}`;
+    const refused = await call('DELETE', path);
+    expect(refused.body.message).toBe('role `analysts` is assigned to a subject: delete the assignment first');
+    const remove = async (of: string, name: string) => {
+      const sent = { subject: name, subjectType: 'user-email' };
+      const { status, body } = await call('POST', `/roles/${inPath('role', of)}/delete-assignment`, sent);
+      return [status, status === 200 ? Object.keys(body) : body.message.replaceAll(name, '')];
+    };
+    for (const of of ['analysts', 'denied'])
+      expect(await remove(of, 'ada@example.com')).toEqual(await remove(of, 'nobody@example.com'));
+    expect((await remove('denied', 'nobody@example.com'))[0]).toBe(403);
+    expect(store.get('RoleAssignment', 'one')).toBeUndefined();
   });
 
   it('lists the assignments of all roles that the caller may read', async () => {

@@ -4,7 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import { UnsecuredJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { registerOidcSignIn, type OidcSignIn } from '../../../../src/api/ui/oidc-sign-in.ts';
-import { testApp } from '../../../support/app.ts';
+import { ALICE, testApp } from '../../../support/app.ts';
+import type { Authenticator } from '../../../../src/access/authenticators/authenticator.ts';
 import { until } from '../../../support/until.ts';
 import { seeded } from '../../../support/seed.ts';
 import { once } from '../../../support/once.ts';
@@ -17,7 +18,18 @@ let asked: { authorization: string | undefined; form: URLSearchParams } | undefi
 const NONCE = 'asked-for';
 const idToken = (claims: Record<string, unknown>): string => new UnsecuredJWT(claims).encode();
 
+let isForged: boolean;
+/** Accepts the tokens of the provider, unless they are forged. */
+const authenticator: Authenticator = {
+  name: 'test',
+  authenticate: async () =>
+    isForged
+      ? { outcome: 'rejected', message: 'the signature of the token is invalid' }
+      : { outcome: 'authenticated', principal: ALICE },
+};
+
 beforeEach(async () => {
+  isForged = false;
   asked = undefined;
   provider = createServer((incoming, outgoing) => {
     const issuer = `http://${incoming.headers.host}`;
@@ -59,7 +71,7 @@ async function open(settings: Partial<OidcSignIn> = {}): Promise<void> {
     token: 'id_token',
     ...settings,
   };
-  app = await testApp({ register: async (scope) => registerOidcSignIn(scope, oidc) });
+  app = await testApp({ register: async (scope) => registerOidcSignIn(scope, oidc), parts: { authenticator } });
 }
 
 function send(remoteAddress = '127.0.0.1'): Promise<Answer> {
@@ -96,6 +108,17 @@ describe('the exchange of an authorization code', () => {
       client_id: 'olap-warden',
     });
     expect(asked?.authorization).toBeUndefined();
+  });
+
+  it('opens no session with a token that the gateway does not accept', async () => {
+    isForged = true;
+    answer = { id_token: idToken({ nonce: NONCE }) };
+    const refused = await exchange();
+    expect([refused.statusCode, refused.json<{ message: string }>().message]).toEqual([
+      401,
+      'the signature of the token is invalid',
+    ]);
+    expect(refused.headers['set-cookie']).toBeUndefined();
   });
 
   it('sends the secret of a confidential client, each part encoded', async () => {

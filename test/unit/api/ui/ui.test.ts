@@ -87,6 +87,15 @@ describe('the dashboard', () => {
     expect(ended.headers['set-cookie']).toContain('Max-Age=0');
   });
 
+  it('accepts no copy of the cookie after a sign-out, and other sessions of the same token', async () => {
+    const [ended, other] = [await cookie(), await cookie()];
+    const headers = (one: string) => ({ authorization: '', cookie: one, 'x-olap-warden-ui': '1' });
+    const who = async (one: string) => (await app.inject({ url: '/who', headers: headers(one) })).statusCode;
+    expect([await who(ended), await who(other)]).toEqual([200, 200]);
+    await app.inject({ method: 'DELETE', url: '/ui/session', headers: headers(ended) });
+    expect([await who(ended), await who(other)]).toEqual([401, 200]);
+  });
+
   it('opens no session for an invalid token', async () => {
     const refused = await app.inject({
       method: 'POST',

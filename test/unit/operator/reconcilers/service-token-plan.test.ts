@@ -41,6 +41,7 @@ function planOf(more: Partial<ServiceTokenObserved>, graceMs = DEFAULT_GRACE_MS,
     legacy: undefined,
     orphans: [],
     assignedUntil: Infinity,
+    assignments: [],
     ...more,
   };
   const context = { now: NOW, stateAgeMs, newTokenKeys: () => NEW_KEYS };

@@ -466,6 +466,30 @@ describe('a token created through REST', () => {
     },
   );
 
+  it('is deleted with its roles if a gateway ended while it deleted it, and not before', async () => {
+    const marked = (author: string): ServiceToken => ({
+      ...withMeta<ServiceToken>({ annotations: { 'olapwarden.io/last-updated-by': author } })(hashed),
+      spec: { expiresAt: '1970-01-01T00:00:00Z' },
+    });
+    const both = roleAssignment('both', {
+      subjects: [
+        { type: 'group', name: 'job' },
+        { type: 'service-token', name: 'a'.repeat(16) },
+      ],
+    });
+    const { store, clock } = await run(marked('srn2:user#ada@example.com'), assign('alone', 'job'), both);
+    await clock.advance(59_000);
+    expect(store.get('ServiceToken', 'job')).toBeDefined();
+    await clock.advance(1_000);
+    expect(store.get('ServiceToken', 'job')).toBeUndefined();
+    expect(store.get('RoleAssignment', 'alone')).toBeUndefined();
+    expect(store.get('RoleAssignment', 'both')?.spec.subjects).toEqual([{ type: 'group', name: 'job' }]);
+
+    const byHand = await run(marked('kubernetes-admin'));
+    await byHand.clock.advance(600_000);
+    expect(byHand.store.get('ServiceToken', 'job')).toBeDefined();
+  });
+
   it('cannot be rotated, and records one Event', async () => {
     const { store, recorder, settle } = await run(hashed, assign('a', 'job'));
     await annotate(store, 'now');
