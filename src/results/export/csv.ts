@@ -14,6 +14,7 @@ import {
   textAt,
   textOf,
 } from '../../platform/json/valid-json.ts';
+import { QueryError } from '../errors.ts';
 import { uniqueNames } from './columns/unique-names.ts';
 
 const LINE_END = '\r\n';
@@ -29,6 +30,11 @@ export interface CsvRows {
   readonly rows: number;
 }
 
+export interface CsvShape {
+  readonly columns: number;
+  readonly first: number;
+}
+
 /**
  * CSV (RFC 4180) in UTF-8. Numbers keep the engine's spelling, arrays and objects are JSON, null is an empty field, and an empty string is
  * `""`. Downloads resume by bytes: a change of these rules needs another `tag` in `format.ts`.
@@ -37,9 +43,13 @@ export function csvHeader(columnNames: readonly string[]): Buffer {
   return Buffer.from(uniqueNames(columnNames).map(quoted).join(',') + LINE_END);
 }
 
-/** @param json complete rows, each a JSON array with the comma after it */
-export function csvRows(json: Uint8Array): CsvRows {
-  const converter = new Converter(json);
+/**
+ * @param json complete rows, each a JSON array with the comma after it
+ * @param shape the number of columns, and the number of the first row in the result; rows of any length where absent
+ * @throws {QueryError} bad-response for a row with more or fewer values: readers would shift them, or skip the row
+ */
+export function csvRows(json: Uint8Array, shape?: CsvShape): CsvRows {
+  const converter = new Converter(json, shape);
   const rows = converter.convert();
   return { bytes: converter.bytes(), rows };
 }
@@ -51,11 +61,13 @@ function quoted(text: string): string {
 /** Copies the bytes of values; only those with an escape, arrays and objects are decoded. */
 class Converter {
   readonly #in: Uint8Array;
+  readonly #shape: CsvShape | undefined;
   #out: Buffer;
   #length = 0;
 
-  constructor(json: Uint8Array) {
+  constructor(json: Uint8Array, shape: CsvShape | undefined) {
     this.#in = json;
+    this.#shape = shape;
     this.#out = Buffer.allocUnsafeSlow(json.length + (json.length >> 2) + 1024);
   }
 
@@ -69,7 +81,7 @@ class Converter {
     let rows = 0;
     for (let at = afterSpace(bytes, 0); at < bytes.length; rows++) {
       if (bytes[at] !== OPEN_ARRAY) throw new TypeError('the value is not an array');
-      at = this.#row(at + 1);
+      at = this.#row(at + 1, rows);
       this.#reserve(2);
       this.#out[this.#length++] = CARRIAGE_RETURN;
       this.#out[this.#length++] = LINE_FEED;
@@ -81,19 +93,28 @@ class Converter {
   }
 
   /** @returns the offset after the `]` of the row */
-  #row(from: number): number {
+  #row(from: number, row: number): number {
     const bytes = this.#in;
     let at = afterSpace(bytes, from);
-    if (bytes[at] === CLOSE_ARRAY) return at + 1;
+    let count = 0;
+    if (bytes[at] === CLOSE_ARRAY) return this.#complete(row, count, at + 1);
     for (;;) {
       at = afterSpace(bytes, this.#value(at));
+      count++;
       const next = bytes[at++];
-      if (next === CLOSE_ARRAY) return at;
+      if (next === CLOSE_ARRAY) return this.#complete(row, count, at);
       if (next !== COMMA) throw new TypeError('the array is not valid JSON');
       this.#reserve(1);
       this.#out[this.#length++] = COMMA;
       at = afterSpace(bytes, at);
     }
+  }
+
+  #complete(row: number, count: number, end: number): number {
+    const { columns = count, first = 0 } = this.#shape ?? {};
+    if (count === columns) return end;
+    const text = `row ${first + row} of the result has ${count} values, but the result has ${columns} columns`;
+    throw new QueryError('bad-response', text);
   }
 
   /** @returns the offset after the value */

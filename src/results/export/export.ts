@@ -70,7 +70,12 @@ const CONVERTERS: Readonly<
 
 async function* csvOf({ columnNames }: Columns, rows: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   yield csvHeader(columnNames);
-  for await (const batch of rows) yield csvRows(batch).bytes;
+  let count = 0;
+  for await (const batch of rows) {
+    const converted = csvRows(batch, { columns: columnNames.length, first: count });
+    count += converted.rows;
+    yield converted.bytes;
+  }
 }
 
 /** Ends the last line, too. */
@@ -124,7 +129,7 @@ function csvExport(
     let { rows, bytes: at } = start;
     const range = await rowRange(indexed, { offset: offset + rows, numRows: numRows - rows }, signal);
     for await (const batch of completeRows(streamRows(indexed, range.from, range.to, signal))) {
-      const { bytes, rows: converted } = csvRows(batch);
+      const { bytes, rows: converted } = csvRows(batch, { columns: columnNames.length, first: offset + rows });
       yield { bytes, at };
       rows += converted;
       at += bytes.length;

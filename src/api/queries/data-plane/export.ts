@@ -57,24 +57,26 @@ export async function sendExport(
     vary: VARY,
     'accept-ranges': found.length === undefined && measure === undefined ? 'none' : 'bytes',
   };
-  const body = (from: number, to: number): AsyncIterable<Uint8Array> =>
-    whileAllowed(exchange, reader.record, found.body(from, to, signal));
-  const whole = (): AsyncIterable<Uint8Array> => body(0, found.length ?? Number.MAX_SAFE_INTEGER);
+  const body = async (from: number, to: number): Promise<AsyncIterable<Uint8Array>> => {
+    const pieces = found.body(from, to, signal);
+    return isHead ? pieces : begun(whileAllowed(exchange, reader.record, pieces), PIECES_BEFORE_HEAD[format]);
+  };
+  const whole = (): Promise<AsyncIterable<Uint8Array>> => body(0, found.length ?? Number.MAX_SAFE_INTEGER);
   if (coding !== undefined) {
     // The bytes are others, so they have another ETag, and a part of them cannot be requested.
     const coded = { ...headers, etag: `${etag.slice(0, -1)}.${coding}"`, 'accept-ranges': 'none' };
-    return sendBody(exchange, { status: 200, headers: coded, coding }, whole());
+    return sendBody(exchange, { status: 200, headers: coded, coding }, await whole());
   }
   const length = found.length ?? (!isHead && asksForPart(exchange.headers, etag) ? await measure?.(signal) : undefined);
-  if (length === undefined) return sendBody(exchange, { status: 200, headers }, whole());
+  if (length === undefined) return sendBody(exchange, { status: 200, headers }, await whole());
   return sendPart(exchange, { headers, etag, length }, body);
 }
 
 /** Sends the requested part, or everything. */
-function sendPart(
+async function sendPart(
   exchange: Exchange,
   download: { readonly headers: Readonly<Record<string, string>>; readonly etag: string; readonly length: number },
-  body: (from: number, to: number) => AsyncIterable<Uint8Array>,
+  body: (from: number, to: number) => Promise<AsyncIterable<Uint8Array>>,
 ): Promise<void> {
   const { headers, length } = download;
   // RFC 9110 section 14.2: `Range` is ignored for other methods than GET.
@@ -89,6 +91,33 @@ function sendPart(
   return sendBody(
     exchange,
     { status: range === undefined ? 200 : 206, headers: { ...headers, ...part, 'content-length': String(to - from) } },
-    body(from, to),
+    await body(from, to),
   );
+}
+
+/** Pieces of a download until the first rows are converted: the names of the columns, or the magic number, come before them. */
+const PIECES_BEFORE_HEAD: Readonly<Record<ExportFormat, number>> = { jsonl: 1, csv: 2, arrow: 2, parquet: 2 };
+
+/**
+ * Converts the first rows before the head is sent, so that a value that is not of its type is an error with a reason and not a connection that is cut.
+ * @throws {QueryError} bad-response, damaged, store-unavailable
+ */
+async function begun(pieces: AsyncIterable<Uint8Array>, count: number): Promise<AsyncIterable<Uint8Array>> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  const first: Uint8Array[] = [];
+  while (first.length < count) {
+    const { value, done } = await iterator.next();
+    if (done === true) break;
+    first.push(value);
+  }
+  return rest();
+
+  async function* rest(): AsyncIterable<Uint8Array> {
+    try {
+      yield* first;
+      yield* { [Symbol.asyncIterator]: () => iterator };
+    } finally {
+      await iterator.return?.();
+    }
+  }
 }

@@ -130,8 +130,13 @@ abstract class FloatColumn extends Column {
   protected override appendValue(bytes: Uint8Array, from: number, i: number): number {
     const end = afterValue(bytes, from);
     const value = shortDecimal(bytes, from, end);
-    this.values[i] = Number.isNaN(value) ? doubleOf(textOf(textAt(bytes, from, end))) : value;
+    this.values[i] = Number.isNaN(value) ? this.numberOf(textOf(textAt(bytes, from, end))) : value;
     return end;
+  }
+
+  /** @throws {Error} there is no number in the text, or one that the type cannot represent */
+  protected numberOf(text: string): number {
+    return doubleOf(text);
   }
 
   protected override appendNull(i: number): void {
@@ -141,6 +146,12 @@ abstract class FloatColumn extends Column {
 
 export class Float32Column extends FloatColumn {
   override values = new Float32Array(FIRST_CAPACITY);
+
+  protected override numberOf(text: string): number {
+    const value = doubleOf(text);
+    if (Number.isFinite(value) && !Number.isFinite(Math.fround(value))) throw notOfType();
+    return value;
+  }
 
   protected override resize(capacity: number): void {
     this.values = copyInto(new Float32Array(capacity), this.values);

@@ -73,30 +73,44 @@ const NUMERAL = /^-?\d[\d.eE+-]*$/;
 
 /** The integer of 32 bits that a text represents exactly. @throws {Error} there is none */
 export function intOf(text: string): number {
-  const value = Number(numeral(text));
+  const value = Number(integer(text));
   if ((value | 0) !== value) throw notOfType();
   return value;
 }
 
 /** The integer of 64 bits that a text represents exactly. @throws {Error} there is none */
 export function longOf(text: string): bigint {
-  const value = BigInt(numeral(text));
+  const value = integer(text);
   if (BigInt.asIntN(64, value) !== value) throw notOfType();
   return value;
+}
+
+const INTEGER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/;
+/** More digits than 64 bits have. */
+const MAX_INTEGER_DIGITS = 20;
+
+/** An integer in any spelling of a JSON number, such as `1.0` and `1e3`. @throws {Error} the text is none, or a far too large one */
+function integer(text: string): bigint {
+  const [, sign, whole, fraction = '', exponent = '0'] = INTEGER.exec(text) ?? [];
+  if (whole === undefined) throw notOfType();
+  const digits = (whole + fraction).replace(/^0+/, '');
+  const shift = Number(exponent) - fraction.length;
+  const kept = shift < 0 ? digits.slice(0, shift) : digits;
+  // What the point or the exponent cuts must be zeros.
+  if (/[1-9]/.test(digits.slice(kept.length))) throw notOfType();
+  const zeros = kept === '' ? 0 : Math.max(0, shift);
+  if (kept.length + zeros > MAX_INTEGER_DIGITS) throw notOfType();
+  const value = BigInt(kept === '' ? 0 : kept + '0'.repeat(zeros));
+  return sign === '-' ? -value : value;
 }
 
 /** The double nearest to the number in a text. `NaN` and infinities are strings in the engine's JSON. @throws {Error} there is none */
 export function doubleOf(text: string): number {
   if (NO_NUMBERS.has(text)) return Number(text);
-  const value = Number(numeral(text));
-  if (Number.isNaN(value)) throw notOfType();
+  // `Number` reads others, too, such as an empty text as 0; a number that is too large for a double is not infinite.
+  const value = NUMERAL.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isFinite(value)) throw notOfType();
   return value;
-}
-
-/** A number in JSON or in a string of JSON. `Number` and `BigInt` read others, too, such as an empty text as 0. */
-function numeral(text: string): string {
-  if (!NUMERAL.test(text)) throw notOfType();
-  return text;
 }
 
 export function notOfType(): TypeError {

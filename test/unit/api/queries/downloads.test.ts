@@ -216,6 +216,51 @@ describe('a download of a result', () => {
     }
   });
 
+  describe('of values that are not of the type of their column', () => {
+    const result = async (type: string, ...values: string[]): Promise<string> => {
+      const schema = { columnNames: ['a', 'b'], columnDataTypes: ['STRING', type] };
+      const texts = values.map((value) => `["x",${value}]`).join(',');
+      endpoint.answer = () =>
+        responseOf(`{"resultTable":{"dataSchema":${JSON.stringify(schema)},"rows":[${texts}]},"exceptions":[]}`);
+      return submitted();
+    };
+
+    it.each([
+      ['LONG', '1.5'],
+      ['INT', '"x"'],
+      ['BOOLEAN', '1'],
+      ['DOUBLE', '1e999'],
+      ['FLOAT', '1e39'],
+      ['LONG', '9223372036854775808'],
+    ])('is 502 with the row and the column: %s %s', async (type, value) => {
+      const id = await result(type, 'null', value);
+      for (const format of ['arrow', 'parquet']) {
+        const { statusCode, body } = await get(id, `?format=${format}`);
+        expect([statusCode, JSON.parse(body)]).toEqual([
+          502,
+          expect.objectContaining({ message: 'row 1 of the result has a value in column 1 that is not of its type' }),
+        ]);
+      }
+    });
+
+    it.each(['INT', 'LONG'])('has an %s in every spelling of an integer', async (type) => {
+      const id = await result(type, '1.0', '12e2', '-0.0', '1200e-2', '-7', '"15"');
+      const { rawPayload } = await get(id, '?format=arrow');
+      const values = [...(tableFromIPC(rawPayload).getChild('b') as Iterable<unknown>)];
+      expect(values.map(String)).toEqual(['1', '1200', '0', '12', '-7', '15']);
+    });
+
+    it('is 502 as CSV where a row has another number of values', async () => {
+      const id = await result('INT', '1', '2,3', '4');
+      const answer = await get(id, '?format=csv');
+      expect([answer.statusCode, answer.json<{ message: string }>().message]).toEqual([
+        502,
+        'row 1 of the result has 3 values, but the result has 2 columns',
+      ]);
+      expect((await get(id, '?format=csv&numRows=1')).body).toBe('a,b\r\nx,1\r\n');
+    });
+  });
+
   it('is a Parquet file, which is not compressed again', async () => {
     const headers = { accept: 'application/vnd.apache.parquet', 'accept-encoding': 'gzip, zstd' };
     const answer = await get(await submitted(), '?offset=1&numRows=2', headers);
