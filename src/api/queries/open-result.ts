@@ -2,7 +2,7 @@ import { QueryError } from '../../results/errors.ts';
 import type { DeletableResult, PaginatedQueries } from '../../results/submit/paginated-queries.ts';
 import type { ResultReader } from '../../results/result-store.ts';
 import type { QueryRuns } from '../../results/runs/runs.ts';
-import { isActive } from '../../results/runs/status.ts';
+import { isActive, type RunStatus } from '../../results/runs/status.ts';
 import { traced } from '../../platform/tracing.ts';
 import type { RequestContext } from '../server/context.ts';
 import { HttpError } from '../server/errors.ts';
@@ -13,7 +13,8 @@ export interface ResultDependencies {
   readonly runs?: QueryRuns | undefined;
 }
 
-const RETRY_AFTER_SECONDS = '1';
+/** Until the state of a query is asked for again. */
+export const RETRY_AFTER_SECONDS = '1';
 
 /**
  * Opens a stored result. Only callers that may see the state of the query learn why there is no result yet, or none at all.
@@ -41,17 +42,18 @@ export async function openResult(
         },
       );
     }
-    const reason = status.error === undefined ? '' : `: ${status.error.message}`;
-    throw new HttpError(
-      410,
-      `the query has no result, because it ${status.state === 'failed' ? 'failed' : 'was cancelled'}${reason}`,
-    );
+    throw withoutResult(status);
   }
+}
+
+function withoutResult({ state, error }: RunStatus): HttpError {
+  const why = state === 'cancelled' ? 'was cancelled' : `failed${error === undefined ? '' : `: ${error.message}`}`;
+  return new HttpError(410, `the query has no result, because it ${why}`);
 }
 
 /**
  * A stored result that is to be deleted. A caller that may cancel the query learns that it still waits or runs: its result would be stored later.
- * @throws {HttpError} 409; {QueryError} not-found, store-unavailable
+ * @throws {HttpError} 409, 410; {QueryError} not-found, store-unavailable
  */
 export async function deletableResult(
   requestId: string,
@@ -66,7 +68,7 @@ export async function deletableResult(
     const status = await runs?.find(requestId, signal);
     if (status === undefined || !isOwnerOr(request, 'DeleteResponseStore', status.owner)) throw error;
     if (status.state === 'done') return queries.deletable(requestId, signal);
-    if (!isActive(status)) throw error;
+    if (!isActive(status)) throw withoutResult(status);
     throw new HttpError(
       409,
       `the query is ${status.state} and has no result yet: cancel it with \`DELETE /query/${requestId}\``,

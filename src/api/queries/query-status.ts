@@ -1,5 +1,5 @@
 import type { PaginatedQueries } from '../../results/submit/paginated-queries.ts';
-import { isActive, type RunStatus } from '../../results/runs/status.ts';
+import { isActive, type RunError, type RunStatus } from '../../results/runs/status.ts';
 import type { PaginationSettings } from '../../results/settings.ts';
 import type { QueryStatus } from './status-schemas.ts';
 
@@ -11,7 +11,7 @@ export interface StatusFields {
 
 /** The status as responses have it. @param now epoch milliseconds */
 export function queryStatus(status: RunStatus, { queries, settings }: StatusFields, now: number): QueryStatus {
-  const { rowCount, tables, warnings, ...shared } = status;
+  const { rowCount, tables, warnings, error, ...shared } = status;
   const { holder } = queries;
   const { pageSize, maxPageSize } = settings();
   const isReadable = status.state === 'done' && rowCount > 0;
@@ -20,10 +20,15 @@ export function queryStatus(status: RunStatus, { queries, settings }: StatusFiel
   return {
     ...shared,
     ...(warnings !== undefined && { warnings: [...warnings] }),
+    ...(error !== undefined && { error: writtenError(error) }),
     tables: tables.map(String),
     numRowsResultSet: rowCount,
     ...(until !== undefined && { elapsedMs: Math.max(0, until - status.submissionTimeMs) }),
     ...(isReadable && { nextOffsetParams: first, nextUrl: `/query/${status.requestId}/results?${first}` }),
     ...(holder !== undefined && { brokerHost: holder.host, brokerPort: holder.port }),
   };
+}
+
+function writtenError({ exceptions, ...error }: RunError): NonNullable<QueryStatus['error']> {
+  return { ...error, ...(exceptions !== undefined && { exceptions: [...exceptions] }) };
 }

@@ -1,7 +1,7 @@
 import { RESULT_LINKS, STATUS, RUNNING } from './examples.ts';
 import type { FastifyInstance } from 'fastify';
 import type { QueryRuns } from '../../results/runs/runs.ts';
-import type { RunStatus } from '../../results/runs/status.ts';
+import { isActive, type RunStatus } from '../../results/runs/status.ts';
 import { queriesOf, positionOf, mergedQueries } from '../../results/runs/listing.ts';
 import type { ResultStore } from '../../results/result-store.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -13,11 +13,12 @@ import { classOf } from '../server/request/classify.ts';
 import { sendResponse } from '../engine/forward.ts';
 import { clientSignal } from '../server/client-signal.ts';
 import { requireDelete, requireStatus } from './access.ts';
+import { RETRY_AFTER_SECONDS } from './open-result.ts';
 import { queriesOfPeers } from './peer-queries.ts';
 import { holderOf, type PeerRouting } from './peer-routing.ts';
 import { queryStatus, type StatusFields } from './query-status.ts';
 import { ForwardHeaders, RequestIdParams, READ_ERRORS } from './schemas.ts';
-import { MineQuerystring, MyQueries, QueryStatus } from './status-schemas.ts';
+import { MineQuerystring, MyQueries, QueryStatus, StatusQuerystring } from './status-schemas.ts';
 
 export interface QueryRunRoutes extends StatusFields {
   readonly runs: QueryRuns;
@@ -52,7 +53,7 @@ function oneQuery(app: FastifyInstance, options: QueryRunRoutes): void {
   const { runs, peers, clock } = options;
   const schema = { tags: TAGS, params: RequestIdParams, headers: ForwardHeaders };
   const response = { 200: QueryStatus, ...READ_ERRORS };
-  app.get<{ Params: RequestIdParams }>(
+  app.get<{ Params: RequestIdParams; Querystring: StatusQuerystring }>(
     '/query/:requestId',
     {
       config: { methodsElsewhere: ENGINE_METHODS },
@@ -61,6 +62,7 @@ function oneQuery(app: FastifyInstance, options: QueryRunRoutes): void {
         operationId: 'getQueryStatus',
         'x-docs': { ok: 'The state of the query.', response: STATUS, links: RESULT_LINKS },
         summary: 'The state of a query whose result is stored, from its submission until the result expires.',
+        querystring: StatusQuerystring,
         response,
       },
     },
@@ -69,9 +71,15 @@ function oneQuery(app: FastifyInstance, options: QueryRunRoutes): void {
       const signal = clientSignal(reply);
       const holder = await holderOf(request, requestId, peers);
       if (holder !== undefined) return sendResponse(reply, await holder.forward(request, classOf(request.raw), signal));
-      const status = known(await runs.find(requestId, signal), requestId);
+      let status = known(await runs.find(requestId, signal), requestId);
       requireStatus(request, status.owner);
+      const { wait } = request.query;
+      if (wait !== undefined && isActive(status)) {
+        await runs.untilEnded(requestId, 1_000 * Number.parseInt(wait, 10), signal);
+        status = known(await runs.find(requestId, signal), requestId);
+      }
       const shown = queryStatus(status, options, clock.now());
+      if (isActive(status)) void reply.header('retry-after', RETRY_AFTER_SECONDS);
       if (shown.nextUrl !== undefined) void reply.header('link', `<${shown.nextUrl}>; rel="next"`);
       return shown;
     },

@@ -48,6 +48,11 @@ export const QueryStatus = Type.Object(
         {
           status: Type.Integer({ description: 'The HTTP status that a synchronous query would have got.' }),
           message: Type.String(),
+          exceptions: Type.Optional(
+            Type.Array(Type.Object({ errorCode: Type.Optional(Type.Integer()), message: Type.String() }), {
+              description: "The engine's exceptions, at most 16.",
+            }),
+          ),
         },
         { description: 'Why there is no result.' },
       ),
@@ -59,6 +64,20 @@ export const QueryStatus = Type.Object(
   { $id: 'QueryStatus', description: 'The state of a query whose result is stored.' },
 );
 export type QueryStatus = Static<typeof QueryStatus>;
+
+export const StatusQuerystring = Type.Object(
+  {
+    wait: Type.Optional(
+      Type.String({
+        pattern: '^(?:[1-9]|[1-4]\\d|50)s$',
+        description:
+          'Waits until the query has ended, at most so long: 1s to 50s. A query that another gateway runs over a shared store is not waited for.',
+      }),
+    ),
+  },
+  CLOSED,
+);
+export type StatusQuerystring = Static<typeof StatusQuerystring>;
 
 export const MineQuerystring = Type.Object(
   {

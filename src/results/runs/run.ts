@@ -132,9 +132,9 @@ export class Run {
       status: 504,
       message: `the query did not end within ${this.#maxTimeMs} ms (\`olap.broker.pagination.async.max.time\`)`,
     };
-    const { state, status, message }: Stop =
+    const { state, status, message, exceptions }: Stop =
       this.#stop ?? (this.#deadline.expired ? late : { state: 'failed', ...failure });
-    this.#end(state, { error: { status, message } });
+    this.#end(state, { error: { status, message, ...(exceptions !== undefined && { exceptions }) } });
   }
 
   /** Sets when the state is forgotten. */

@@ -123,6 +123,15 @@ export class QueryRuns {
     return noted;
   }
 
+  /** Waits until a query of this process has ended; at once for others. Returns also when the time is over. */
+  async untilEnded(requestId: string, maxMs: number, signal: AbortSignal): Promise<void> {
+    const run = this.#active.get(requestId);
+    if (run === undefined) return;
+    const deadline = new Deadline(this.#options.clock, maxMs, signal);
+    await deadline.limit(run.ended).catch(() => undefined);
+    deadline.clear();
+  }
+
   /** Whether a query without result is known, here or in the store. */
   async isKnown(requestId: string, signal: AbortSignal): Promise<boolean> {
     return (await this.find(requestId, signal)) !== undefined;

@@ -12,6 +12,14 @@ export type RunState = (typeof RUN_STATES)[number];
 export interface RunError {
   readonly status: number;
   readonly message: string;
+  /** Those of the engine, where it responded with some: without rows, and of bounded length. */
+  readonly exceptions?: readonly EngineException[];
+}
+
+export interface EngineException {
+  /** The engine's own code, such as 150 for a text that it cannot parse; undefined where it has none. */
+  readonly errorCode?: number;
+  readonly message: string;
 }
 
 /** The state of a query whose result is stored. Times are epoch milliseconds. */
@@ -113,8 +121,14 @@ function areTexts(value: unknown): boolean {
 }
 
 function isRunError(value: unknown): boolean {
-  const { status, message } = (value ?? {}) as Record<string, unknown>;
-  return Number.isSafeInteger(status) && typeof message === 'string';
+  const { status, message, exceptions } = (value ?? {}) as Record<string, unknown>;
+  const areKnown = exceptions === undefined || (Array.isArray(exceptions) && exceptions.every(isException));
+  return Number.isSafeInteger(status) && typeof message === 'string' && areKnown;
+}
+
+function isException(value: unknown): boolean {
+  const { errorCode, message } = (value ?? {}) as Record<string, unknown>;
+  return typeof message === 'string' && (errorCode === undefined || Number.isSafeInteger(errorCode));
 }
 
 /** States that a process with asynchronous queries is running. */

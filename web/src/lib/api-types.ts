@@ -589,6 +589,10 @@ export type QueryStatus = {
   readonly error?: {
     readonly status: number;
     readonly message: string;
+    readonly exceptions?: ReadonlyArray<{
+      readonly errorCode?: number;
+      readonly message: string;
+    }>;
   };
   readonly warnings?: ReadonlyArray<string>;
   readonly brokerHost?: string;

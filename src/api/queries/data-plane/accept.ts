@@ -6,11 +6,12 @@ import type { UnstoredResponse } from '../../../results/submit/submit.ts';
 import { knownError } from '../../server/app-errors.ts';
 import { HttpError } from '../../server/errors.ts';
 import { isSameReading } from '../../server/reading.ts';
+import { RETRY_AFTER_SECONDS } from '../open-result.ts';
 import { queryStatus } from '../query-status.ts';
 import { cancellable, cancelQuery } from './cancel.ts';
 import type { DataPlaneDependencies } from './dependencies.ts';
 import type { Exchange } from './exchange.ts';
-import { exceptionMessages, shownResponse } from './failure-message.ts';
+import { exceptionMessages, shownExceptions, shownResponse } from './failure-message.ts';
 import type { AuthorizedQuery } from './judge-query.ts';
 import { sendJson } from './send.ts';
 import { runSubmission, sqlOf } from './submit.ts';
@@ -19,7 +20,6 @@ import { runSubmission, sqlOf } from './submit.ts';
 const MAX_MESSAGE_LENGTH = 4_096;
 /** Of a response of the engine that is shown. */
 const MAX_ERROR_BYTES = 64 * 1024;
-const RETRY_AFTER_SECONDS = '1';
 
 /** Accepts an authorized query that then runs without its caller: 202 with its status. */
 export async function acceptQuery(
@@ -137,7 +137,8 @@ async function failure(response: UnstoredResponse): Promise<RunEnd> {
   try {
     const exceptions = JSON.parse(response.exceptions) as readonly unknown[];
     const message = `the engine responded with exceptions: ${exceptionMessages(exceptions)}`;
-    return { kind: 'failed', status: 200, message: message.slice(0, MAX_MESSAGE_LENGTH) };
+    const shownOnes = shownExceptions(exceptions);
+    return { kind: 'failed', status: 200, message: message.slice(0, MAX_MESSAGE_LENGTH), exceptions: shownOnes };
   } finally {
     await response.close();
   }

@@ -1,3 +1,5 @@
+import type { EngineException } from '../../../results/runs/status.ts';
+
 /** What a message says of a response of the engine that has no form to show. */
 const NOT_SHOWN = 'a response that is not shown, because it may have rows';
 
@@ -21,6 +23,19 @@ export function shownResponse(text: string): string {
   const { exceptions } = others;
   if (Array.isArray(exceptions) && exceptions.length > 0) return exceptionMessages(exceptions);
   return resultTable === undefined ? text : JSON.stringify(others);
+}
+
+/** Exceptions and characters of messages that the state of a query keeps. */
+const MAX_EXCEPTIONS = 16;
+const MAX_EXCEPTION_LENGTH = 1_024;
+
+/** Codes and messages of the engine's exceptions, for programs. */
+export function shownExceptions(exceptions: readonly unknown[]): readonly EngineException[] {
+  return exceptions.slice(0, MAX_EXCEPTIONS).map((exception) => {
+    const { errorCode } = (exception ?? {}) as { readonly errorCode?: unknown };
+    const message = exceptionMessages([exception]).slice(0, MAX_EXCEPTION_LENGTH);
+    return Number.isSafeInteger(errorCode) ? { errorCode: errorCode as number, message } : { message };
+  });
 }
 
 /** @param exceptions at least one */

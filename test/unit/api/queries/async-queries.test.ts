@@ -265,7 +265,7 @@ describe('asynchronous queries', () => {
       expect((await remove()).status).toBe(404);
       principal = ALICE;
       expect((await cancel(id)).status).toBe(200);
-      expect((await remove()).status).toBe(404);
+      expect(await message(await remove())).toEqual([410, 'the query has no result, because it was cancelled']);
     },
   );
 
@@ -344,7 +344,21 @@ describe('asynchronous queries', () => {
     expect((await status(id))['error']).toEqual({
       status: 200,
       message: 'the engine responded with exceptions: 1 servers [Server_7] not responded',
+      exceptions: [{ errorCode: 427, message: '1 servers [Server_7] not responded' }],
     });
+  });
+
+  it('is waited for by its state, which says when to ask again while it runs', async () => {
+    const id = await accepted();
+    await asked(1);
+    const running = await call(`/query/${id}?wait=1s`, {}, 1);
+    expect([running.headers.get('retry-after'), ((await running.json()) as Status)['state']]).toEqual(['1', 'running']);
+    const waiting = call(`/query/${id}?wait=50s`);
+    held[0]!.give(responseOf(answerText(rowTexts(3))));
+    const done = await waiting;
+    expect([done.headers.get('retry-after'), ((await done.json()) as Status)['state']]).toEqual([null, 'done']);
+    expect((await call(`/query/${id}?wait=20s`)).status).toBe(200);
+    for (const wait of ['0s', '51s', '20', '1m']) expect((await call(`/query/${id}?wait=${wait}`)).status).toBe(400);
   });
 
   it.each([
@@ -379,7 +393,7 @@ describe('asynchronous queries', () => {
     await asked(1);
     held[0]!.give(response);
     await reaches(id, 'failed');
-    expect((await status(id))['error']).toEqual({ status: code, message: expect.stringContaining(text) });
+    expect((await status(id))['error']).toMatchObject({ status: code, message: expect.stringContaining(text) });
     expect(await message(await call(`/query/${id}/results?offset=0`))).toEqual([410, expect.stringContaining(text)]);
   });
 
