@@ -45,7 +45,7 @@ const REASONS: readonly Reason[] = [
   },
   {
     work: /^pass-through of POST \/query\/sql, 10 KB/,
-    text: 'Known only in part. The cost came with the limits of connections and bodies, the queues, and what the metrics of upstream addresses and traces record of a query. Without the turns of requests the figure is about the same. The profile (under "What the hot paths spend") is flat: the largest part is the two writes to sockets, as in the peers; reading and judging the text, the credential and the check of the tables in the response are 3 to 8 % each, with what they call. The peers do none of them',
+    text: 'The peers neither read and judge the text, nor check a credential, count the request by its caller, or compare the tables in the response. The profile (under "What the hot paths spend") is flat: the largest part is the two writes to sockets, as in the peers; each of these checks is 3 to 8 % with what it calls',
   },
   {
     work: /^pass-through of POST \/query\/sql, 1024 KB/,

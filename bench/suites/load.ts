@@ -28,7 +28,7 @@ const DELAY_GOAL_MS = 20;
 /** Of clients that use each page before they read the next one. */
 const PAUSE_MS = 2000;
 const SATURATED =
-  'clients without pauses keep the core of the event loop busy: a turn begins requests for 6 ms, and then has the connections that are opened and closed at once, the reads that have ended, and the garbage collector';
+  'clients without pauses keep the core of the event loop busy: a turn starts requests for 4 ms, and then has the connections that are opened and closed at once, the reads that have ended, and the garbage collector';
 
 /** Many clients at once, and the delay of the event loop meanwhile. Gateway, engine and load generator are separate processes on this machine. */
 export async function run(bench: Bench): Promise<void> {

@@ -4,7 +4,6 @@ import type { TlsOptions } from 'node:tls';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyBaseLogger, LogController, type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { asError } from '../platform/plain-error.ts';
 import type { QueueMetrics } from '../platform/fair-queue.ts';
 import { systemClock, type Clock, type MonotonicClock } from '../platform/clock.ts';
 import type { Authenticator } from '../access/authenticators/authenticator.ts';
@@ -132,8 +131,7 @@ export async function buildApp(parts: AppDependencies): Promise<FastifyInstance>
   app.decorate('memory', parts.dataPlane?.memory ?? memoryQueue());
   const authentication = authenticationOf(app, parts, clock);
   registerAuthentication(app, authentication);
-  registerCallers(app, admission);
-  registerLimits(app, parts.callerLimits);
+  registerLimits(app, parts.callerLimits, admission);
   refuseUnknownParameters(app);
   registerCompression(app);
   await registerOpenApi(app, parts.version, parts.dataPlane === undefined ? [] : OPERATIONS);
@@ -177,21 +175,6 @@ function admissionOf(
   const { connections = { total: MAX_CONNECTIONS }, minRates } = limits;
   const withinDescriptors = { ...connections, total: connectionsWithin(connections.total) };
   return new Admission({ clock, connections: withinDescriptors, minRates, trust, metrics });
-}
-
-/** Counts the connections of each caller. */
-function registerCallers(app: FastifyInstance, admission: Admission): void {
-  // Callback style avoids a promise for every request.
-  app.addHook('preParsing', (request, _reply, _payload, done) => {
-    // Public routes have no principal, despite the type.
-    const { srn } = (request.principal as typeof request.principal | null) ?? {};
-    try {
-      if (srn !== undefined) admission.countCaller(request.raw, srn);
-      done();
-    } catch (error) {
-      done(asError(error));
-    }
-  });
 }
 
 function createServers(

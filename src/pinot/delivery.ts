@@ -92,7 +92,6 @@ export class Delivery implements PooledExchange, ResponseFlow, WatchedExchange {
   readonly mayLeave: () => boolean;
   link: EngineLink | undefined;
   place: Place | undefined;
-  isDispatched = false;
   isPaused = false;
   readonly #sink: ResponseSink;
   readonly #settings: DeliveryOptions;

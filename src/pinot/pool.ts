@@ -31,7 +31,6 @@ export interface PooledExchange extends Dispatcher.DispatchHandler {
   link: EngineLink | undefined;
   /** Used by the pool. */
   place: Place | undefined;
-  isDispatched: boolean;
   /** Called instead of the dispatch where too many wait. */
   onRefused(reason: Refusal): void;
 }
@@ -95,7 +94,6 @@ export class EnginePool {
     const place = this.#queue.enter(exchange.caller, {
       start: (given) => {
         exchange.place = given;
-        exchange.isDispatched = true;
         this.dispatch(exchange);
       },
       refuse: (reason) => exchange.onRefused(reason),
@@ -110,8 +108,8 @@ export class EnginePool {
 
   /** Removes a waiting exchange. @returns false if it was not waiting */
   withdraw(exchange: PooledExchange): boolean {
-    if (exchange.isDispatched) return false;
-    exchange.place?.release();
+    if (exchange.place?.state !== 'waiting') return false;
+    exchange.place.release();
     return true;
   }
 

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts';
+import { type Clock, systemClock } from './clock.ts';
 import { untilAborted } from './until-aborted.ts';
 
 /** Limits of one queue. `Infinity` is no limit. */
@@ -62,8 +62,6 @@ interface Key {
 
 /** Keys without places are forgotten above this number. Most have a place again soon. */
 const MAX_KEYS = 64;
-
-const UNMEASURED: Pick<Clock, 'monotonic' | 'schedule'> = { monotonic: () => 0, schedule: () => () => undefined };
 
 /** A place was refused; see `Refusal`. */
 export class QueueRefusal extends Error {
@@ -130,10 +128,9 @@ export class FairQueue implements QueueState {
   #waiting = 0;
   #isServing = false;
 
-  /** @param clock undefined where nothing waits, or nobody asks how long */
   constructor(
     limits: QueueLimits,
-    clock: Pick<Clock, 'monotonic' | 'schedule'> = UNMEASURED,
+    clock: Pick<Clock, 'monotonic' | 'schedule'> = systemClock,
     observer?: QueueObserver,
   ) {
     this.#limits = limits;
@@ -191,12 +188,7 @@ export class FairQueue implements QueueState {
     const { signal } = size;
     if (signal?.aborted) return Promise.reject(signal.reason as Error);
     const place = this.#enter(key, size);
-    if (place.state === 'used') return place;
-    if (place.refusal !== undefined) return Promise.reject(new QueueRefusal(place.refusal, this.#limits));
-    const { promise, resolve, reject } = Promise.withResolvers<Place>();
-    place.start = resolve;
-    place.refuse = (reason) => reject(new QueueRefusal(reason, this.#limits));
-    return signal === undefined ? promise : untilGiven(promise, place, signal);
+    return place.state === 'used' ? place : this.#given(place, signal);
   }
 
   /** Runs a job in a place of the key. @throws {QueueRefusal}; what the job throws */
@@ -246,6 +238,22 @@ export class FairQueue implements QueueState {
     if (refusal === undefined) this.#wait(place);
     else this.#refuse(place, refusal);
     return place;
+  }
+
+  async #given(place: Place, signal: AbortSignal | undefined): Promise<Place> {
+    const { promise, resolve, reject } = Promise.withResolvers<Place>();
+    place.start = resolve;
+    place.refuse = (reason) => reject(new QueueRefusal(reason, this.#limits));
+    if (place.refusal !== undefined) place.refuse(place.refusal);
+    try {
+      await (signal === undefined ? promise : untilAborted(promise, signal));
+      // It may have aborted since the place was given.
+      signal?.throwIfAborted();
+      return place;
+    } catch (error) {
+      place.release();
+      throw error;
+    }
   }
 
   #keyOf(name: string): Key {
@@ -350,17 +358,4 @@ function firstOf({ waiting }: Key): Place | undefined {
 
 function waitingOf({ waiting }: Key): number {
   return waiting === undefined ? 0 : waiting.size;
-}
-
-/** @throws the reason of the signal where it aborts first; the place is released then */
-async function untilGiven(promise: Promise<Place>, place: Place, signal: AbortSignal): Promise<Place> {
-  try {
-    const given = await untilAborted(promise, signal);
-    // It may have aborted since the place was given.
-    signal.throwIfAborted();
-    return given;
-  } catch (error) {
-    place.release();
-    throw error;
-  }
 }

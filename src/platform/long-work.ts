@@ -81,15 +81,8 @@ export class LongWork {
    * @param signal ends it before its next slice
    * @throws the reason of the signal
    */
-  async run<T>(key: string, work: Slices<T>, signal?: AbortSignal): Promise<T> {
-    const turn = this.turns(key);
-    for (;;) {
-      const waits = turn();
-      if (waits !== undefined) await waits;
-      signal?.throwIfAborted();
-      const { done, value } = work.next();
-      if (done === true) return value;
-    }
+  run<T>(key: string, work: Slices<T>, signal?: AbortSignal): Promise<T> {
+    return drive(work, this.turns(key), undefined, signal);
   }
 
   #turnsOf(work: Work): Turn {
@@ -100,24 +93,20 @@ export class LongWork {
   }
 
   #wait(work: Work): Promise<void> | undefined {
-    const { promise, resolve } = Promise.withResolvers<void>();
+    const place = this.#slices.acquire(work.key);
+    if (!(place instanceof Promise)) return void this.#begin(work, place);
     work.isWaiting = true;
-    const start = (place: Place): void => {
-      work.isWaiting = false;
-      this.#begin(work, place);
-      resolve();
-    };
-    this.#slices.enter(work.key, { start });
-    return work.isWaiting ? promise : undefined;
+    return place.then((given) => this.#begin(work, given));
   }
 
   #begin(work: Work, place: Place): void {
+    work.isWaiting = false;
     const began = this.#clock.monotonic();
     this.#running = work;
     this.#until = began + work.sliceMs;
     const end = (): void => {
       place.release();
-      if (!work.isWaiting && this.#running !== work) work.onPause();
+      if (!work.isWaiting) work.onPause();
     };
     this.#afterSlice(() => {
       this.#running = undefined;
@@ -145,13 +134,15 @@ export function inTurns<T>(work: Slices<T>, turn: Turn): T | Promise<T> {
     const { done, value } = work.next();
     if (done === true) return value;
     const waits = turn();
-    if (waits !== undefined) return rest(work, turn, waits);
+    if (waits !== undefined) return drive(work, turn, waits);
   }
 }
 
-async function rest<T>(work: Slices<T>, turn: Turn, first: Promise<void>): Promise<T> {
-  for (let waits: Promise<void> | undefined = first; ; waits = turn()) {
+/** @param first settles when the first part may begin */
+async function drive<T>(work: Slices<T>, turn: Turn, first = turn(), signal?: AbortSignal): Promise<T> {
+  for (let waits = first; ; waits = turn()) {
     if (waits !== undefined) await waits;
+    signal?.throwIfAborted();
     const { done, value } = work.next();
     if (done === true) return value;
   }

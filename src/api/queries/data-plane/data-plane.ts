@@ -12,7 +12,7 @@ import type { JsonLimits } from '../../server/bodies/read-body.ts';
 import { acceptQuery } from './accept.ts';
 import { authorizeQuery } from './authorize.ts';
 import type { Admission } from '../../server/admission/admission.ts';
-import { countRequest, type Limits } from '../../server/admission/callers.ts';
+import type { Limits } from '../../server/admission/callers.ts';
 import { Exchange, type ExchangeDependencies } from './exchange.ts';
 import { sendResultPage } from './page.ts';
 import type { DataPlaneDependencies } from './dependencies.ts';
@@ -86,7 +86,7 @@ export class DataPlane {
   #admit(exchange: Exchange, { kind }: RequestClass): void {
     const { limits, admission } = this.#checks;
     admission.countCaller(exchange.request, exchange.principal.srn);
-    if (limits !== undefined) countRequest(limits, exchange, kind, (call) => exchange.onQueryEnded(call));
+    limits?.count(exchange, kind, (call) => exchange.onQueryEnded(call));
   }
 
   /** Authorizes a query on all its tables. @throws {HttpError} 403; 400 for `debugOptions` or `FORWARD_TABLE` that are refused */

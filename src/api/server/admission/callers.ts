@@ -6,6 +6,7 @@ import { TokenBuckets } from '../../../platform/rate-limiter.ts';
 import { type RequestKind, type RouteKind, routeKindOf, runsQuery } from '../request/classify.ts';
 import type { RequestContext } from '../context.ts';
 import { HttpError } from '../errors.ts';
+import type { Admission } from './admission.ts';
 import { admit } from './admit.ts';
 
 /** Limits of one caller. */
@@ -43,12 +44,8 @@ export interface LimitsOptions {
   readonly observer?: QueueObserver;
 }
 
-export interface AdmittedQuery {
-  /** Limits of the caller. */
-  readonly limits: CallerLimits;
-  /** Call it when the query is finished. */
-  readonly end: () => void;
-}
+/** What the limits need of a request, and set. */
+type CountedRequest = Pick<RequestContext, 'principal' | 'queryTimeoutMs' | 'maxRows'>;
 
 const BURST_SECONDS = 10;
 /** Maximum callers with counters; the least recently active one is removed first. */
@@ -101,33 +98,28 @@ export class Limits {
   }
 
   /**
-   * Counts a request that runs a query. The query counts as running until `end` is called.
+   * Counts an authenticated request, and sets its query limits. A query counts until it ends.
+   * @param onEnd registers a function that is called when the query has ended
    * @throws {HttpError} 429
    */
-  admitQuery(principal: Principal): AdmittedQuery {
-    const limits = this.of(principal);
-    this.countRequest(principal, limits);
-    return { limits, end: this.beginQuery(principal, limits) };
+  count(request: CountedRequest, kind: RequestKind | RouteKind | undefined, onEnd: (call: () => void) => void): void {
+    const { srn } = request.principal;
+    const { requestsPerSecond, concurrentQueries: max, queryTimeoutMs, rowsPerQuery } = this.of(request.principal);
+    this.#countRequest(srn, requestsPerSecond);
+    if (!runsQuery(kind)) return;
+    const place = this.#queries.tryEnter(srn, { most: max === 0 ? Infinity : max });
+    if (typeof place === 'string') throw tooMany(`concurrent query limit (${max}) exceeded`, 1);
+    if (queryTimeoutMs > 0) request.queryTimeoutMs = queryTimeoutMs;
+    if (rowsPerQuery > 0) request.maxRows = rowsPerQuery;
+    onEnd(() => place.release());
   }
 
-  /** @throws {HttpError} 429 */
-  countRequest(principal: Principal, { requestsPerSecond: rate } = this.of(principal)): void {
+  #countRequest(srn: string, rate: number): void {
     if (rate === 0) return;
-    const waitMs = this.#requests.take(principal.srn, { burst: rate * BURST_SECONDS, intervalMs: 1000 / rate });
+    const waitMs = this.#requests.take(srn, { burst: rate * BURST_SECONDS, intervalMs: 1000 / rate });
     if (waitMs === 0) return;
     this.#options.observer?.onRefusal('request-rate', 'full-of-key');
     throw tooMany(`request rate limit (${rate} per second) exceeded`, Math.ceil(waitMs / 1000));
-  }
-
-  /**
-   * Counts a running query.
-   * @returns ends the query; further calls do nothing
-   * @throws {HttpError} 429
-   */
-  beginQuery(principal: Principal, { concurrentQueries: max } = this.of(principal)): () => void {
-    const place = this.#queries.tryEnter(principal.srn, { most: max === 0 ? Infinity : max });
-    if (typeof place === 'string') throw tooMany(`concurrent query limit (${max}) exceeded`, 1);
-    return () => place.release();
   }
 
   /**
@@ -210,39 +202,27 @@ function tooMany(what: string, seconds: number): HttpError {
   });
 }
 
-/**
- * Counts an authenticated request against the limits of its caller, and sets the query limits of the request. Queries count until the response closes.
- * @throws {HttpError} 429
- */
-export function countRequest(
-  limits: Limits,
-  request: RequestContext,
-  kind: RequestKind | RouteKind | undefined,
-  onClose: (call: () => void) => void,
+/** Counts the connection and the limits of every authenticated request of `app`. Register it on the root, after authentication and before the routes. */
+export function registerLimits(
+  app: FastifyInstance,
+  limits: Limits | undefined,
+  admission: Pick<Admission, 'countCaller'>,
 ): void {
-  if (!runsQuery(kind)) return limits.countRequest(request.principal);
-  const admitted = limits.admitQuery(request.principal);
-  const { queryTimeoutMs, rowsPerQuery } = admitted.limits;
-  if (queryTimeoutMs > 0) request.queryTimeoutMs = queryTimeoutMs;
-  if (rowsPerQuery > 0) request.maxRows = rowsPerQuery;
-  onClose(admitted.end);
-}
-
-/** Counts every authenticated request of `app`. Register it on the root, after authentication and before the routes. */
-export function registerLimits(app: FastifyInstance, limits: Limits | undefined): void {
   app.decorateRequest('queryTimeoutMs', undefined);
   app.decorateRequest('maxRows', undefined);
-  if (limits === undefined) return;
   app.addHook('preParsing', async (request: FastifyRequest, reply: FastifyReply) => {
+    const principal = request.principal as Principal | null;
     // Public routes have no principal, despite the type.
-    if ((request.principal as Principal | null) === null) return;
+    if (principal === null) return;
+    admission.countCaller(request.raw, principal.srn);
+    if (limits === undefined) return;
     const kind = routeKindOf(request);
     const onClose = (call: () => void): void => {
       // The client may have disconnected while its credential was checked.
       if (reply.raw.destroyed) call();
       else reply.raw.once('close', call);
     };
-    countRequest(limits, request, kind, onClose);
-    await limits.beginCall(request.principal, kind, onClose);
+    limits.count(request, kind, onClose);
+    await limits.beginCall(principal, kind, onClose);
   });
 }

@@ -6,7 +6,7 @@ import { FairQueue, type QueueState } from '../../../platform/fair-queue.ts';
 import { withErrorListener } from '../../../platform/stream-errors.ts';
 import { transportOf } from '../cut-connection.ts';
 import { HttpError } from '../errors.ts';
-import { Connection, type Exchanged, setConnection } from './connection.ts';
+import { type Connection, connectionOf, type Exchanged, setConnection } from './connection.ts';
 
 export interface ConnectionLimits {
   /** Connections that may be open at the same time. */
@@ -75,17 +75,13 @@ export class Connections {
 
   /** Counts the connections of a server from now on. */
   attach(server: Server): void {
-    const open = new WeakMap<Socket, Connection>();
     // Node calls it at close(), too.
     server.closeIdleConnections = () => this.closeIdle();
-    server.on('connection', (transport: Socket) => {
-      const connection = this.#admit(transport);
-      if (connection !== undefined) open.set(transport, connection);
-    });
+    server.on('connection', (transport: Socket) => this.#admit(transport));
     if (!(server instanceof TlsServer)) return;
     server.on('secureConnection', (secured: TLSSocket) => {
-      const connection = open.get(transportOf(secured) ?? secured);
-      if (connection !== undefined) setConnection(secured, connection);
+      const transport = transportOf(secured);
+      if (transport !== undefined) setConnection(secured, connectionOf(transport));
     });
   }
 
@@ -142,26 +138,21 @@ export class Connections {
   }
 
   /** Closes a connection above the limits. */
-  #admit(transport: Socket): Connection | undefined {
-    const connection = new Connection(transport);
-    setConnection(transport, connection);
-    if (this.#all.used >= this.#all.total) this.#makeRoom();
+  #admit(transport: Socket): void {
+    const connection = connectionOf(transport);
+    if (this.#all.used >= this.#all.total)
+      this.#close('connections', this.#silent.size > 0 ? this.#silent : this.#idle);
     const most = this.#isProxy(connection) ? this.#all.total : undefined;
     const place = this.#all.tryEnter(connection.network, { most });
     if (typeof place === 'string') {
       this.#options.onRefused?.(place === 'full-of-key' ? 'connections-of-address' : 'connections');
       withErrorListener(transport).destroy();
-      return undefined;
+      return;
     }
     connection.place = place;
     connection.among = this.#silent.add(connection);
     transport.once('close', () => this.#forget(connection));
     if (this.#silent.size > this.#maxSilent) this.#close('silent-connections', this.#silent);
-    return connection;
-  }
-
-  #makeRoom(): void {
-    this.#close('connections', this.#silent.size > 0 ? this.#silent : this.#idle);
   }
 
   /** Closes the first one. */
