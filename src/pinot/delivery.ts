@@ -211,7 +211,7 @@ export class Delivery implements PooledExchange, ResponseFlow, WatchedExchange {
   }
 
   onResponseError(_: unknown, error: Error): void {
-    if (this.#phase === 'over') return this.#settings.pool.leave(this);
+    if (this.#phase === 'over') return this.place?.release();
     if (this.#mayRetry(error)) {
       this.#retries++;
       this.#settings.call?.resent();
@@ -239,7 +239,7 @@ export class Delivery implements PooledExchange, ResponseFlow, WatchedExchange {
 
   #retry(error: Error): void {
     // Aborted in the meantime: only the place in the pool must be freed.
-    if (this.#phase === 'over') this.#settings.pool.leave(this);
+    if (this.#phase === 'over') this.place?.release();
     else if (this.#reason === undefined) this.#settings.pool.dispatch(this);
     else this.#fail(error);
   }
@@ -265,7 +265,8 @@ export class Delivery implements PooledExchange, ResponseFlow, WatchedExchange {
     this.#phase = 'over';
     this.#settings.call?.end(reason instanceof EngineError ? outcomeOfError(reason) : 'aborted');
     // undici may still have the request in its own queue while it connects, so the place in the pool is freed later.
-    if (phase !== 'unsent' && !this.#settings.pool.withdraw(this)) this.#controller?.abort(reason);
+    if (this.place?.state === 'waiting') this.place.release();
+    else this.#controller?.abort(reason);
     if (phase === 'answering') this.#sink.onBroken(reason);
     else this.#outcome.reject(why());
   }
@@ -273,7 +274,7 @@ export class Delivery implements PooledExchange, ResponseFlow, WatchedExchange {
   #finish(): void {
     this.#cleanUp();
     this.#phase = 'over';
-    this.#settings.pool.leave(this);
+    this.place?.release();
   }
 
   #cleanUp(): void {

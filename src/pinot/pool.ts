@@ -29,7 +29,7 @@ export interface PooledExchange extends Dispatcher.DispatchHandler {
   readonly caller: string;
   /** Set before the request is written. */
   link: EngineLink | undefined;
-  /** Used by the pool. */
+  /** Set by `enter`. */
   place: Place | undefined;
   /** Called instead of the dispatch where too many wait. */
   onRefused(reason: Refusal): void;
@@ -89,7 +89,7 @@ export class EnginePool {
     return this.#queue.waiting;
   }
 
-  /** Dispatches the exchange when a connection is free. Each `enter` must be followed by one `withdraw` or one `leave`, unless it is refused. */
+  /** Dispatches the exchange when a connection is free. The exchange releases its place when it leaves the queue, or when undici has finished it. */
   enter(exchange: PooledExchange): void {
     const place = this.#queue.enter(exchange.caller, {
       start: (given) => {
@@ -104,18 +104,6 @@ export class EnginePool {
   /** Dispatches an exchange again that already has a place. */
   dispatch(exchange: PooledExchange): void {
     this.#pool.dispatch(exchange.options, exchange);
-  }
-
-  /** Removes a waiting exchange. @returns false if it was not waiting */
-  withdraw(exchange: PooledExchange): boolean {
-    if (exchange.place?.state !== 'waiting') return false;
-    exchange.place.release();
-    return true;
-  }
-
-  /** Frees the place of an exchange that undici has finished. */
-  leave(exchange: PooledExchange): void {
-    exchange.place?.release();
   }
 
   /** Fails all running and waiting exchanges. */
