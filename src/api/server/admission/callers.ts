@@ -64,7 +64,8 @@ export class Limits {
   /** Calls of the gateway itself do not wait for those to a controller that hangs. */
   readonly #ownCalls: FairQueue;
   readonly #base: CallerLimits;
-  readonly #hasRoles: boolean;
+  /** Whether all callers have the same limits. */
+  readonly #isUniform: boolean;
 
   constructor(options: LimitsOptions) {
     this.#options = options;
@@ -76,7 +77,7 @@ export class Limits {
     this.#calls = queue('calls', MAX_WAITING_CALLS);
     this.#ownCalls = queue('own-calls', MAX_WAITING_CALLS);
     this.#base = { ...DEFAULT_CALLER_LIMITS, ...options.defaults };
-    this.#hasRoles = Object.keys(options.byRole ?? {}).length > 0;
+    this.#isUniform = Object.keys({ ...options.byRole, ...options.byCaller }).length === 0;
   }
 
   /** For metrics. */
@@ -86,14 +87,12 @@ export class Limits {
 
   /** Current limits of a caller. */
   of(principal: Principal): CallerLimits {
+    if (this.#isUniform) return this.#base;
     const { byCaller = {}, byRole = {}, rolesOf } = this.#options;
+    const ofRoles = rolesOf(principal).map((role) => (Object.hasOwn(byRole, role) ? (byRole[role] ?? {}) : {}));
     const own = [principal.id, principal.srn].map((name) =>
       Object.hasOwn(byCaller, name) ? byCaller[name] : undefined,
     );
-    const hasOwn = own.some((limits) => limits !== undefined);
-    if (!hasOwn && !this.#hasRoles) return this.#base;
-    const roles = this.#hasRoles ? rolesOf(principal) : [];
-    const ofRoles = roles.map((role) => (Object.hasOwn(byRole, role) ? (byRole[role] ?? {}) : {}));
     return Object.assign({ ...this.#base, ...highestLimits(ofRoles) }, ...own) as CallerLimits;
   }
 
