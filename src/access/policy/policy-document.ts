@@ -6,6 +6,7 @@ import { parseStrictJson, StrictJsonError } from '../../platform/strict-json.ts'
 import { actionProblem } from './actions.ts';
 import { conditionProblems } from './conditions/compiled-conditions.ts';
 import { parseSrnPattern, type SrnPattern } from './srn.ts';
+import { withoutLineBreaks } from './wrapped-strings.ts';
 
 export const DOCUMENT_VERSION = 'v1';
 /** Validating a larger document would block other requests for more than 50 ms. */
@@ -52,7 +53,7 @@ export function validatePolicySpec(spec: unknown): PolicyCheck {
 export function parsePolicyDocument(document: unknown): PolicyCheck {
   if (typeof document !== 'string') return fromValue(document);
   try {
-    return fromValue(parseStrictJson(Buffer.from(document), { maxBytes: MAX_DOCUMENT_BYTES }));
+    return fromValue(parseStrictJson(Buffer.from(withoutLineBreaks(document)), { maxBytes: MAX_DOCUMENT_BYTES }));
   } catch (error) {
     if (error instanceof StrictJsonError) return refuse('', error.message);
     throw error;
