@@ -1,10 +1,19 @@
 import { StoreError, type StoreErrorCode } from '../store/resource-store.ts';
+import { readableText, type MayDo, type ReadableText, type ReadRight } from './readable-text.ts';
 
-/** An error of the manager itself, with the error codes of the store. */
+/** An error of the manager itself, with the error codes of the store. Its `message` is complete, for the audit log. */
 export class ManagerError extends StoreError {
-  constructor(code: StoreErrorCode, message: string) {
-    super(code, message);
+  readonly #text: string | ReadableText;
+
+  constructor(code: StoreErrorCode, text: string | ReadableText) {
+    super(code, text.toString());
     this.name = 'ManagerError';
+    this.#text = text;
+  }
+
+  /** The message for a caller with these rights. */
+  shownTo(may: MayDo): string {
+    return typeof this.#text === 'string' ? this.#text : this.#text.shownTo(may);
   }
 }
 
@@ -14,12 +23,19 @@ export function isStoreError(error: unknown, code: StoreErrorCode): boolean {
 
 /** The object has another version than the caller requires. */
 export class PreconditionFailed extends ManagerError {
-  /** The current resource version. */
+  /** The current resource version, and the right to read it. */
   readonly version: string;
+  readonly right: ReadRight;
 
-  constructor(message: string, version: string) {
-    super('conflict', message);
+  /** @param what was changed since it was read */
+  constructor(what: string, version: string, right: ReadRight) {
+    const current = { rights: [right], text: `, its current version is \`"${version}"\``, otherwise: '' };
+    super(
+      'conflict',
+      readableText`\`If-Match\`: ${what} was changed since it was read${current}: read it again and repeat the change`,
+    );
     this.name = 'PreconditionFailed';
     this.version = version;
+    this.right = right;
   }
 }

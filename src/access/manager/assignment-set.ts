@@ -6,6 +6,7 @@ import type { Directory } from '../directory.ts';
 import { longWork } from '../../platform/long-work.ts';
 import { ManagerError, PreconditionFailed } from '../errors.ts';
 import type { Principal } from '../principal.ts';
+import { assignmentsRight } from '../readable-text.ts';
 import { expiryOf, subjectKey } from '../subjects.ts';
 import type { AssignmentList, SubjectsOfRole } from './assignment-list.ts';
 import type { AssignmentManager } from './assignments.ts';
@@ -118,8 +119,9 @@ export class AssignmentSet {
         if (ifMatch === undefined || ifMatch === '*') return found;
         if (!ifMatch.includes(found.version)) {
           throw new PreconditionFailed(
-            `\`If-Match\`: the assignments of role \`${role}\` were changed since they were read, their current version is \`"${found.version}"\`: read them again and repeat the change`,
+            `the set of assignments of role \`${role}\``,
             found.version,
+            assignmentsRight(role),
           );
         }
         const annotations = { ...stored.metadata.annotations, [ANNOTATIONS.assignmentsVersion]: randomUUID() };

@@ -2,6 +2,7 @@ import type { RoleAssignment } from '../../resources/kinds.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import { StoreError } from '../../store/resource-store.ts';
 import { isStoreError, ManagerError } from '../errors.ts';
+import { assignmentsRight, readableText } from '../readable-text.ts';
 import { SYSTEM_ADMIN } from '../policy/predefined.ts';
 import type { Principal } from '../principal.ts';
 import type { Administrators } from './administrators.ts';
@@ -45,7 +46,12 @@ export class AssignmentWriter {
     const { name } = object.metadata;
     const join = (spec: SubjectsSpec): SubjectsSpec => {
       if (spec.role !== object.spec.role) {
-        throw new ManagerError('conflict', `role assignment \`${name}\` exists already, for role \`${spec.role}\``);
+        const other = {
+          rights: [assignmentsRight(spec.role)],
+          text: `role \`${spec.role}\``,
+          otherwise: 'a role whose assignments you may not read',
+        };
+        throw new ManagerError('conflict', readableText`role assignment \`${name}\` exists already, for ${other}`);
       }
       // The right to remove the assignment was not checked, because the view did not show the later expiry.
       if (this.#subjects.hasForLonger(spec, subject)) throw keepsChanging('RoleAssignment', name);

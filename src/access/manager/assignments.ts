@@ -79,10 +79,7 @@ export class AssignmentManager {
     changes: readonly { readonly subject: Subject; readonly existing: readonly RoleAssignment[] }[],
   ): Promise<void> {
     const { policies = [] } = this.#editor.mustGet('Role', role).spec;
-    for (const { subject } of changes) {
-      this.#requireSubject(subject);
-      requireFuture(subject.expiresAt, this.#editor.now());
-    }
+    for (const { subject } of changes) requireFuture(subject.expiresAt, this.#editor.now());
     // A grant that the caller holds until the last expiry is also held until the earlier ones.
     const until = Math.max(...changes.map(({ subject }) => expiryOf(subject)));
     const subjects = changes.map(({ subject }) => subject);
@@ -90,6 +87,8 @@ export class AssignmentManager {
     // With an earlier expiry the subject loses the role at that time.
     const shortens = changes.some(({ subject, existing }) => this.#endsEarlier(existing, subject));
     if (shortens) await this.#escalation.requireMayUnassign(caller, role);
+    // After the rights, so that a refused caller does not find out which tokens exist.
+    for (const { subject } of changes) this.#requireSubject(subject);
   }
 
   async #assign(

@@ -3,6 +3,7 @@ import type { ResourceByKind } from '../../resources/kinds.ts';
 import type { ObjectMeta } from '../../resources/meta.ts';
 import type { ResourceStore, StoreEvent } from '../../store/resource-store.ts';
 import { PreconditionFailed } from '../errors.ts';
+import { readRight } from '../readable-text.ts';
 
 /** Resource versions of which the object must have one; `*` for any. */
 export type IfMatch = '*' | readonly string[];
@@ -33,14 +34,16 @@ export class ContentVersions {
   }
 
   /** @throws {PreconditionFailed} with the current version */
-  require(kind: string, { metadata }: { readonly metadata: Readonly<ObjectMeta> }, ifMatch: IfMatch | undefined): void {
-    if (ifMatch === undefined || ifMatch === '*') return;
+  require(
+    kind: VersionedKind | 'RoleAssignment',
+    { metadata }: { readonly metadata: Readonly<ObjectMeta> },
+    ifMatch: IfMatch | undefined,
+  ): void {
+    // Only all assignments of a role together have a version for callers, see AssignmentSet.
+    if (ifMatch === undefined || ifMatch === '*' || kind === 'RoleAssignment') return;
     const { name, resourceVersion = '' } = metadata;
     if (ifMatch.some((version) => this.#isCurrent(kind, metadata, version))) return;
-    throw new PreconditionFailed(
-      `\`If-Match\`: \`${name}\` was changed since it was read, its current version is \`"${resourceVersion}"\`: read it again and repeat the change`,
-      resourceVersion,
-    );
+    throw new PreconditionFailed(`\`${name}\``, resourceVersion, readRight(kind, name));
   }
 
   #isCurrent(kind: string, { name, uid, generation, resourceVersion }: Readonly<ObjectMeta>, version: string): boolean {

@@ -2,7 +2,6 @@ import type { PolicySpec, Statement } from '../../resources/policy.ts';
 import type { Directory } from '../directory.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import { isStoreError, ManagerError } from '../errors.ts';
-import type { DelegationRight } from '../policy/actions.ts';
 import { ADMINISTRATION } from '../policy/administration.ts';
 import {
   byEffect,
@@ -12,34 +11,25 @@ import {
   type CompiledPolicy,
   type CompiledStatement,
 } from '../policy/compiled-policy.ts';
-import { TooManyComparisons, type Gain, type MissingGrant } from '../policy/gain.ts';
+import type { Gain } from '../policy/gain.ts';
 import { PREDEFINED_POLICIES, SYSTEM_ADMIN } from '../policy/predefined.ts';
-import { formatSrn, policyResource, roleResource, type Srn } from '../policy/srn.ts';
+import { policyResource } from '../policy/srn.ts';
 import type { Principal } from '../principal.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import { sameSubject } from '../subjects.ts';
-import { problemOfDenies, type AddedDenies, type DenyProblem } from './deny-containment.ts';
-
-/** A change that a caller requests, and the right that allows it without the containment check. */
-interface Attempt {
-  /** As in `you may not <what>`. */
-  readonly what: string;
-  readonly right: DelegationRight;
-  readonly on: Srn;
-}
-
-function writing(policy: string): Attempt {
-  return { what: `write policy \`${policy}\``, right: 'EscalatePolicy', on: policyResource(policy) };
-}
-
-function attaching(policy: string, role: string): Attempt {
-  const what = `attach policy \`${policy}\` to role \`${role}\``;
-  return { what, right: 'BindPolicy', on: policyResource(policy) };
-}
-
-function assigning(role: string): Attempt {
-  return { what: `assign role \`${role}\``, right: 'AssignRole', on: roleResource(role) };
-}
+import { problemOfDenies, type AddedDenies } from './deny-containment.ts';
+import {
+  assigning,
+  binding,
+  compared,
+  describe,
+  describeDeny,
+  refused,
+  unreadable,
+  unreadPolicy,
+  writing,
+  type Attempt,
+} from './refusals.ts';
 
 /** Policies as they are in the store, by name. */
 export type PolicyContents = ReadonlyMap<string, CompiledPolicy>;
@@ -83,6 +73,12 @@ export class EscalationGuard {
     return contents;
   }
 
+  /** Whether the caller may read a policy or attach it whatever it contains: others get no message that depends on its existence. */
+  knows(caller: Principal, policy: string): boolean {
+    const may = (action: string): boolean => this.#directory.wouldAllow(caller, action, policyResource(policy));
+    return may('GetPolicy') || may('BindPolicy');
+  }
+
   /** Those of the policies that may deny something. */
   withDenies(names: readonly string[]): string[] {
     return names.filter((name) => {
@@ -101,12 +97,13 @@ export class EscalationGuard {
     const kept = new Set(before?.statements.map(grantText));
     const isNew = ({ index }: CompiledStatement): boolean => !kept.has(grantText(after.statements[index]));
     const already = byEffect(old?.statements ?? []).denies;
+    const sent = { ...attempt, isOwnText: true };
     // Subjects of the policy have the kept grants already. So a caller who does not hold them may still change others.
-    this.#require(caller, attempt, { gained: allows.filter(isNew), denied });
+    this.#require(caller, sent, { gained: allows.filter(isNew), denied });
     this.#require(caller, attempt, { gained: already, denied });
     const roles = new Set(this.#directory.engine.rolesHolding(name));
     const toCaller = this.#directory.rolesOf(caller).some((role) => roles.has(role));
-    this.#requireDenies(caller, attempt, { added: denied.filter(isNew), already, toCaller });
+    this.#requireDenies(caller, sent, { added: denied.filter(isNew), already, toCaller });
   }
 
   /**
@@ -121,7 +118,8 @@ export class EscalationGuard {
     policy: string,
     contents: PolicyContents,
   ): void {
-    const attempt = attaching(policy, role);
+    const attempt = binding(`attach policy \`${policy}\` to role \`${role}\``, policy);
+    if (!contents.has(policy) && !this.knows(caller, policy)) throw refused(attempt, unreadPolicy(attempt, policy, ''));
     const gained = this.#statements(caller, attempt, [policy], contents);
     const { allows, denies } = byEffect(gained);
     const already = byEffect(readable(others, contents)).denies;
@@ -142,8 +140,7 @@ export class EscalationGuard {
     policy: string,
     contents: PolicyContents,
   ): void {
-    const what = `detach policy \`${policy}\` from role \`${role}\``;
-    const attempt = { what, right: 'BindPolicy', on: policyResource(policy) } as const;
+    const attempt = binding(`detach policy \`${policy}\` from role \`${role}\``, policy);
     const lifted = this.#statements(caller, attempt, [policy], contents);
     this.#require(caller, attempt, {
       gained: byEffect(lifted).denies,
@@ -165,7 +162,7 @@ export class EscalationGuard {
       until,
     }: { role: string; policies: readonly string[]; subjects: readonly Subject[]; until: number },
   ): Promise<void> {
-    const attempt = assigning(role);
+    const attempt = assigning(`assign role \`${role}\``, role);
     if (this.#has(caller, attempt)) return;
     // Its holders have all of it on access, whatever policies the stored role has and whatever these deny.
     if (role === SYSTEM_ADMIN) return this.#require(caller, attempt, { gained: ADMINISTRATION }, until);
@@ -185,8 +182,7 @@ export class EscalationGuard {
 
   /** Also required to make an assignment expire earlier. @throws {ManagerError} forbidden */
   async requireMayUnassign(caller: Principal, role: string): Promise<void> {
-    const what = `remove role \`${role}\` from a subject`;
-    const attempt = { what, right: 'AssignRole', on: roleResource(role) } as const;
+    const attempt = assigning(`remove role \`${role}\` from a subject`, role);
     if (role === SYSTEM_ADMIN && !this.#mayGrantEverything(caller, attempt)) {
       throw refused(attempt, 'you do not hold `*` on `*` without an expiry');
     }
@@ -228,33 +224,25 @@ export class EscalationGuard {
   /** @param until end of the gain, milliseconds since the epoch: the caller must hold it until then */
   #require(caller: Principal, attempt: Attempt, gain: Gain, until = Infinity): void {
     if (gain.gained.length === 0 || this.#has(caller, attempt)) return;
-    const missing = compared(attempt, () => this.#directory.grantsOf(caller).missingGrant(gain));
-    if (missing) throw refused(attempt, describe(missing));
-    const ending = compared(attempt, () => this.#directory.grantsLasting(caller, until)?.missingGrant(gain));
-    if (ending) throw refused(attempt, describe(ending, 'which you hold only for a shorter time'));
+    const missing = compared(attempt, gain.gained, () => this.#directory.grantsOf(caller).missingGrant(gain));
+    if (missing) throw refused(attempt, describe(attempt, missing));
+    const ending = compared(attempt, gain.gained, () =>
+      this.#directory.grantsLasting(caller, until)?.missingGrant(gain),
+    );
+    if (ending) throw refused(attempt, describe(attempt, ending, 'which you hold only for a shorter time'));
   }
 
   /** @param until end of the denies, milliseconds since the epoch */
   #requireDenies(caller: Principal, attempt: Attempt, denies: AddedDenies, until = Infinity): void {
     if (denies.added.length === 0 || this.#has(caller, attempt)) return;
-    const problem = compared(attempt, () => problemOfDenies(this.#directory, caller, denies, until));
-    if (problem) throw refused(attempt, describeDeny(problem));
+    const problem = compared(attempt, denies.added, () => problemOfDenies(this.#directory, caller, denies, until));
+    if (problem) throw refused(attempt, describeDeny(attempt, problem));
   }
 }
 
 const PREDEFINED: ReadonlyMap<string, CompiledPolicy> = new Map(
   PREDEFINED_POLICIES.map(({ metadata, spec }) => [metadata.name, compilePolicy(metadata.name, spec)]),
 );
-
-/** @throws {ManagerError} forbidden, if the comparison exceeds its limit */
-function compared<T>(attempt: Attempt, comparison: () => T): T {
-  try {
-    return comparison();
-  } catch (error) {
-    if (!(error instanceof TooManyComparisons)) throw error;
-    throw refused(attempt, 'it has too many statements to compare with your own: split the policy');
-  }
-}
 
 /** Of the policies that exist and are valid. */
 function readable(policies: readonly string[], contents: PolicyContents): readonly CompiledStatement[] {
@@ -268,34 +256,4 @@ function grantText(statement: Statement | undefined): string {
 
 function sameNames(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((name) => b.includes(name));
-}
-
-function unreadable(attempt: Attempt, policy: string): ManagerError {
-  return refused(
-    attempt,
-    `policy \`${policy}\` is invalid and denies everything, so it cannot be compared with your grants`,
-  );
-}
-
-function refused({ what, right, on }: Attempt, reason: string): ManagerError {
-  return new ManagerError(
-    'forbidden',
-    `you may not ${what}: ${reason}; the right \`${right}\` on \`${formatSrn(on)}\` would allow it`,
-  );
-}
-
-function describe({ statement, action, resource, deniedBy }: MissingGrant, notHeld = 'which you do not hold'): string {
-  const grant = `\`${action}\` on \`${resource}\``;
-  const gives = statement.effect === 'allow' ? `gives ${grant}` : `removes the deny of ${grant}`;
-  const lacks = deniedBy ? `which ${placeOf(deniedBy)} denies to you` : notHeld;
-  return `${placeOf(statement)} ${gives}, ${lacks}`;
-}
-
-function describeDeny({ missing: { statement, action, resource }, why }: DenyProblem): string {
-  const whom = why === 'not-held' ? ', which you do not hold' : ' to you, too';
-  return `${placeOf(statement)} denies \`${action}\` on \`${resource}\`${whom}, so that you could not take it back`;
-}
-
-function placeOf({ policy, index }: CompiledStatement): string {
-  return `statements[${index}] of policy \`${policy ?? ''}\``;
 }

@@ -14,6 +14,7 @@ import { requireName, type ResourceEditor } from './editor.ts';
 import { type ListPart, type ListRange, nameOf, NOTHING, readablePart } from './list-part.ts';
 import { removeUnreferenced } from './references.ts';
 import { ManagerError } from '../errors.ts';
+import { readableText, readRight } from '../readable-text.ts';
 import type { EscalationGuard } from './escalation.ts';
 import type { Guards } from './guards.ts';
 import { requireNotPredefined, requireNotReserved, requireSameName } from './roles.ts';
@@ -114,8 +115,13 @@ export class PolicyManager {
     const holder = async (): Promise<ManagerError | undefined> => {
       const role = (await this.#editor.store.readAll('Role')).find(({ spec }) => spec.policies?.includes(name));
       if (role === undefined) return undefined;
-      const by = `role \`${role.metadata.name}\``;
-      return new ManagerError('conflict', `policy \`${name}\` is attached to ${by}: detach it first`);
+      const holding = role.metadata.name;
+      const by = {
+        rights: [readRight('Role', holding), readRight('Policy', name)],
+        text: `role \`${holding}\``,
+        otherwise: 'a role, which you may not read',
+      };
+      return new ManagerError('conflict', readableText`policy \`${name}\` is attached to ${by}: detach it first`);
     };
     await removeUnreferenced(this.#editor, 'Policy', name, { holder, ifMatch });
   }

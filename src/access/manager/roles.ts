@@ -1,6 +1,6 @@
 import type { Slices } from '../../platform/long-work.ts';
 import type { Policy, Role } from '../../resources/kinds.ts';
-import { API_VERSION, type ObjectMeta } from '../../resources/meta.ts';
+import { API_VERSION } from '../../resources/meta.ts';
 import type { Directory } from '../directory.ts';
 import { isPredefined } from '../policy/predefined.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
@@ -12,6 +12,7 @@ import { exactly, label, requireName, type ResourceEditor } from './editor.ts';
 import { type ListPart, type ListRange, nameOf, NOTHING, readablePart } from './list-part.ts';
 import { confirmTarget, removeUnreferenced } from './references.ts';
 import { ManagerError } from '../errors.ts';
+import { assignmentsRight, readableText } from '../readable-text.ts';
 import type { EscalationGuard } from './escalation.ts';
 import type { Guards } from './guards.ts';
 import { isManagedByRest, roleView, type RoleView } from './views.ts';
@@ -61,9 +62,14 @@ export class RoleManager {
       .list('RoleAssignment')
       .find(({ spec, metadata }) => spec.role === role && isManagedByRest(metadata));
     if (leftover === undefined) return;
+    const assignment = {
+      rights: [assignmentsRight(role)],
+      text: `role assignment \`${leftover.metadata.name}\``,
+      otherwise: 'a role assignment, which you may not read,',
+    };
     throw new ManagerError(
       'conflict',
-      `role assignment \`${leftover.metadata.name}\` of an earlier role \`${role}\` still exists, and its subjects would get the new role: delete it first by \`delete-assignment\``,
+      readableText`${assignment} of an earlier role \`${role}\` still exists, and its subjects would get the new role: delete it first by \`delete-assignment\``,
     );
   }
 
@@ -99,17 +105,16 @@ export class RoleManager {
    * Assignments that have expired are deleted, too.
    * @throws {StoreError} not-found; conflict while a subject has the role; forbidden
    */
-  async remove(caller: Principal, name: string, ifMatch?: IfMatch): Promise<void> {
+  async remove(name: string, ifMatch?: IfMatch): Promise<void> {
     this.#editor.mustGet('Role', name);
     requireNotPredefined('Role', name);
-    const mayRead = this.#directory.isAllowed(caller, 'GetAssignment', roleResource(name));
     const holder = async (): Promise<ManagerError | undefined> => {
       const { store } = this.#editor;
       const assignments = (await store.readAll('RoleAssignment')).filter(({ spec }) => spec.role === name);
       const subject = assignments
         .flatMap(({ spec }) => spec.subjects)
         .find((one) => expiryOf(one) > this.#editor.now());
-      if (subject !== undefined) return stillAssigned(name, mayRead ? subject : undefined);
+      if (subject !== undefined) return stillAssigned(name, subject);
       for (const expired of assignments) await store.delete('RoleAssignment', expired.metadata.name, exactly(expired));
       return undefined;
     };
@@ -119,13 +124,16 @@ export class RoleManager {
   /** Attaching an attached policy is not an error. @throws {StoreError} not-found (role), invalid (policy), forbidden */
   async attach(caller: Principal, name: string, policy: string, ifMatch?: IfMatch): Promise<RoleView> {
     const { spec } = this.#editor.mustGet('Role', name);
-    const { uid } = this.#requirePolicy(policy);
+    const found = this.#editor.store.get('Policy', policy);
     requireNotPredefined('Role', name);
     const contents = await this.#escalation.read([policy, ...this.#escalation.withDenies(spec.policies ?? [])]);
     const requireMayAttach = (others: readonly string[] = []): void =>
       this.#escalation.requireMayAttach(caller, name, others, policy, contents);
-    // Before the condition, which the edit checks first, so that a caller without the right cannot find out the version.
-    if (!spec.policies?.includes(policy)) requireMayAttach(spec.policies);
+    // Before the condition, which the edit checks first, so that a caller without the right cannot find out the version. A caller that may not read
+    // the policy gets the same response whether it exists, is attached, or neither.
+    const isAttached = spec.policies?.includes(policy) === true;
+    if (!isAttached || !this.#escalation.knows(caller, policy)) requireMayAttach(spec.policies);
+    if (found === undefined) throw missingPolicy(policy);
     let attached = false;
     const change = (current: Role['spec']): Role['spec'] => {
       const changed = withPolicy(name, current, policy);
@@ -134,7 +142,7 @@ export class RoleManager {
       return changed;
     };
     const role = await this.#editor.edit('Role', name, caller, change, { replaces: 'nothing', ifMatch, fresh: true });
-    if (await confirmTarget(this.#editor, 'Policy', policy, uid)) return roleView(role);
+    if (await confirmTarget(this.#editor, 'Policy', policy, found.metadata.uid)) return roleView(role);
     const undo = (current: Role['spec']): Role['spec'] => withoutPolicy(current, policy);
     if (attached) await this.#editor.edit('Role', name, caller, undo, { replaces: 'nothing' });
     throw missingPolicy(policy);
@@ -144,7 +152,8 @@ export class RoleManager {
   async detach(caller: Principal, name: string, policy: string, ifMatch?: IfMatch): Promise<RoleView> {
     const { spec } = this.#editor.mustGet('Role', name);
     // A deleted policy can still be detached from a role that references it.
-    if (!spec.policies?.includes(policy)) this.#requirePolicy(policy);
+    const isMissing = !spec.policies?.includes(policy) && this.#editor.store.get('Policy', policy) === undefined;
+    if (isMissing && this.#escalation.knows(caller, policy)) throw missingPolicy(policy);
     requireNotPredefined('Role', name);
     const others = (spec.policies ?? []).filter((other) => other !== policy);
     const names = [policy, ...this.#escalation.withDenies(others)];
@@ -184,18 +193,19 @@ export class RoleManager {
     const existing = policies.filter((policy) => policy !== undefined);
     return yield* readablePart(existing, { keyOf: nameOf, mayRead }, range);
   }
-
-  #requirePolicy(policy: string): Readonly<ObjectMeta> {
-    const found = this.#editor.store.get('Policy', policy);
-    if (found) return found.metadata;
-    throw missingPolicy(policy);
-  }
 }
 
-/** @param subject one of those with the role; undefined if the caller may not know it */
-function stillAssigned(role: string, subject: Subject | undefined): ManagerError {
-  const whom = subject === undefined ? 'a subject' : `${subject.type} \`${subject.name}\``;
-  return new ManagerError('conflict', `role \`${role}\` is assigned to ${whom}: delete the assignment first`);
+/** @param subject one of those with the role */
+function stillAssigned(role: string, { type, name }: Subject): ManagerError {
+  const whom = {
+    rights: [assignmentsRight(role)],
+    text: `${type} \`${name}\``,
+    otherwise: 'a subject, which you may not read',
+  };
+  return new ManagerError(
+    'conflict',
+    readableText`role \`${role}\` is assigned to ${whom}: delete the assignment first`,
+  );
 }
 
 function missingPolicy(policy: string): ManagerError {

@@ -7,6 +7,7 @@ import type { KnownTables } from '../../pinot/types.ts';
 import { requireAllowed, requireNotDenied } from '../server/context.ts';
 import { HttpError } from '../server/errors.ts';
 import { requireNoRows } from './partial-tables.ts';
+import { shownTable } from '../server/reading.ts';
 import { databaseOf } from '../server/request/request-headers.ts';
 
 /*
@@ -63,7 +64,9 @@ export async function requireNoTableDenied(
   }
   const deleted = database.toLowerCase();
   for (const table of await known.currentTables(0)) {
-    if (databaseOfTable(table).toLowerCase() === deleted) requireNoneDenied(request, DELETING_ACTIONS, table);
+    if (databaseOfTable(table).toLowerCase() !== deleted) continue;
+    for (const action of DELETING_ACTIONS)
+      requireNotDenied(request, action, tableResource(table), { shown: shownTable(request, table) });
   }
 }
 
@@ -78,7 +81,10 @@ export async function requireQueryOnAnyTable(request: FastifyRequest, known: Kno
     requireAllowed(request, action, clusterResource, { why: ANY_TABLE_QUERY });
   }
   for (const table of await known.currentTables(ANY_TABLE_MAX_AGE_MS)) {
-    requireNotDenied(request, 'Query', tableResource(table), ANY_TABLE_QUERY);
+    requireNotDenied(request, 'Query', tableResource(table), {
+      why: ANY_TABLE_QUERY,
+      shown: shownTable(request, table),
+    });
     requireNoRows(request, ['Query'], table);
   }
 }

@@ -7,7 +7,8 @@ import { requireDocument } from '../../access/manager/policies.ts';
 import { reference } from '../../access/manager/views.ts';
 import type { PartialDecision } from '../../access/policy/conditions/partly-allowed.ts';
 import { subjectTypeOf, type SimulatedRequest } from '../../access/policy/simulate.ts';
-import { clusterResource, srnText } from '../../access/policy/srn.ts';
+import { assignmentsRight, type MayDo } from '../../access/readable-text.ts';
+import { clusterResource, policyResource, srnText } from '../../access/policy/srn.ts';
 import type { Slices } from '../../platform/long-work.ts';
 import type { PolicySpec, Statement } from '../../resources/policy.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
@@ -21,7 +22,7 @@ import {
 } from './schemas/access.ts';
 import { inTurn } from './lists.ts';
 import { readQuestions } from './questions.ts';
-import { responsesOf } from './support.ts';
+import { mayRead, responsesOf } from './support.ts';
 
 interface AskedRequest {
   readonly resourceSrn2String: string;
@@ -31,7 +32,7 @@ interface AskedRequest {
 const FIELDS = { action: '`action` in the body', resource: '`resourceSrn2String` in the body' };
 
 type Answer = Required<Pick<SimulateAccessResponse, 'decision' | 'reason' | 'matchedStatements'>> &
-  Pick<SimulateAccessResponse, 'conditions'>;
+  Pick<SimulateAccessResponse, 'conditions' | 'statementsOmitted'>;
 
 const describe = (operationId: string, summary: string) => ({ operationId, summary, tags: ['access'] });
 
@@ -116,7 +117,8 @@ export function accessRoutes(app: FastifyInstance, manager: RbacManager): void {
       const asked = questionsOf(request.body);
       const questions = asked.map(({ resourceSrn2String: resource, action }) => ({ resource, action }));
       const requests = await readQuestions(manager, questions, FIELDS);
-      return inTurn(request, reply, simulateAccess(manager, request.body, { asked, requests }));
+      const may: MayDo = (action, resource) => mayRead(request, { action, resource });
+      return inTurn(request, reply, simulateAccess(manager, request.body, { asked, requests, may }));
     },
   );
 }
@@ -134,20 +136,23 @@ interface Remaining {
 interface Questions {
   readonly asked: readonly AskedRequest[];
   readonly requests: readonly SimulatedRequest[];
+  /** The rights of the caller: only what it may read is shown. */
+  readonly may: MayDo;
 }
 
 function* simulateAccess(
   manager: RbacManager,
   body: SimulateAccessRequest,
-  { asked, requests }: Questions,
+  { asked, requests, may }: Questions,
 ): Slices<SimulateAccessResponse> {
   const unsaved =
     body.policyDocumentJson === undefined && body.policyDocument === undefined ? undefined : requireDocument(body);
   const simulation = yield* manager.simulate(subjectsOf(body), unsaved, requests);
   const { subjects, roles, decisions } = simulation;
   const remaining: Remaining = { statements: MAX_LISTED_STATEMENTS, characters: MAX_LISTED_CHARACTERS };
-  const answered = decisions.map((decision) => answerView(manager, decision, unsaved, remaining));
-  const principal = { subjects: subjects.map(subjectView), roles: roles.map((role) => reference('role', role)) };
+  const answered = decisions.map((decision) => answerView(manager, readablePart(decision, may), unsaved, remaining));
+  const readable = roles.filter((role) => mayReadRole(role, may));
+  const principal = { subjects: subjects.map(subjectView), roles: readable.map((role) => reference('role', role)) };
   if (!body.requests) return { principal, ...answered[0] };
   return { principal, results: answered.map((answer, index) => Object.assign(answer, asked[index])) };
 }
@@ -184,9 +189,26 @@ function subjectsOf({ subjectTypeToSubject }: SimulateAccessRequest): Subject[] 
   );
 }
 
+/** Who has a role is read with its assignments. */
+function mayReadRole(role: string, may: MayDo): boolean {
+  const { action, resource } = assignmentsRight(role);
+  return may(action, resource);
+}
+
+type ReadablePart = PartialDecision & { readonly omitted: boolean };
+
+/** The decision with the statements that the caller may read: that the subject has the role, and what the policy contains. */
+function readablePart(decision: PartialDecision, may: MayDo): ReadablePart {
+  const matchedStatements = decision.matchedStatements.filter(({ role, policy }) => {
+    if (role !== undefined && !mayReadRole(role, may)) return false;
+    return policy === undefined || may('GetPolicy', policyResource(policy));
+  });
+  return { ...decision, matchedStatements, omitted: matchedStatements.length < decision.matchedStatements.length };
+}
+
 function answerView(
   manager: RbacManager,
-  { allowed, reason, matchedStatements, conditions }: PartialDecision,
+  { allowed, reason, matchedStatements, conditions, omitted }: ReadablePart,
   unsaved: PolicySpec | undefined,
   remaining: Remaining,
 ): Answer {
@@ -196,7 +218,9 @@ function answerView(
     decision: reason === 'conditional' ? 'CONDITIONAL' : allowed ? 'ALLOW' : 'DENY',
     reason,
     matchedStatements: listed.map((matched) => statementView(manager, matched, unsaved, remaining)),
-    ...(conditions && spend(remaining, JSON.stringify(conditions).length) && { conditions: conditions }),
+    // Conditions are those of all statements together.
+    ...(conditions && !omitted && spend(remaining, JSON.stringify(conditions).length) && { conditions }),
+    ...(omitted && { statementsOmitted: true }),
   };
 }
 

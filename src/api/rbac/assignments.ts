@@ -5,6 +5,7 @@ import type { Static } from 'typebox';
 import { roleSortKey, sortKey } from '../../access/manager/assignment-list.ts';
 import type { RbacManager } from '../../access/manager/manager.ts';
 import type { AssignmentView } from '../../access/manager/views.ts';
+import { assignmentsRight } from '../../access/readable-text.ts';
 import { subjectTypeOf } from '../../access/policy/simulate.ts';
 import { roleResource } from '../../access/policy/srn.ts';
 import { assignmentUsageKey } from '../../access/usage/usage-keys.ts';
@@ -23,7 +24,7 @@ import { RoleParams } from './schemas/roles.ts';
 import { ListQuery } from './schemas/shared.ts';
 import { findPage, inTurn, jsonArray, sendJson, sendList } from './lists.ts';
 import { write } from '../server/audited-write.ts';
-import { responsesOf, listOf, nameFromPath } from './support.ts';
+import { responsesOf, listOf, mayRead, nameFromPath } from './support.ts';
 
 interface RoleParameters {
   Params: { roleSrn: string };
@@ -86,9 +87,11 @@ export function assignmentRoutes(app: FastifyInstance, manager: RbacManager): vo
       const { expiresAt } = request.body;
       const subject = { ...subjectOf(request.body), ...(expiresAt ? { expiresAt } : {}) };
       const ifMatch = ifMatchOf(request);
-      return write(request, 'CreateAssignment', roleResource(name), () =>
+      const view = await write(request, 'CreateAssignment', roleResource(name), () =>
         set.create(request.principal, name, subject, ifMatch),
       );
+      // An assignment that existed before has an author and a time of its own.
+      return mayRead(request, assignmentsRight(name)) ? view : { ...request.body, subjectType: view.subjectType };
     },
   );
 

@@ -5,15 +5,32 @@ import type { Static } from 'typebox';
 import { nameOf as nameOfObject } from '../../access/manager/list-part.ts';
 import type { RbacManager } from '../../access/manager/manager.ts';
 import { policySummary, type PolicyView, roleView } from '../../access/manager/views.ts';
+import { readRight } from '../../access/readable-text.ts';
 import { policyResource } from '../../access/policy/srn.ts';
 import { requireAllowed } from '../server/context.ts';
 import { HONOURS_IF_MATCH, ifMatchOf, sendTagged } from './conditional.ts';
-import { CreatePolicyRequest, Policy, PolicyParams, PolicySummary, UpdatePolicyRequest } from './schemas/policies.ts';
+import {
+  CreatePolicyRequest,
+  Policy,
+  PolicyParams,
+  PolicySummary,
+  UpdatePolicyRequest,
+  WrittenPolicy,
+} from './schemas/policies.ts';
 import { Role } from './schemas/roles.ts';
 import { ListQuery } from './schemas/shared.ts';
 import { sendList } from './lists.ts';
 import { write } from '../server/audited-write.ts';
-import { responsesOf, Empty, listOf, nameFromPath, POLICY_BODY_BYTES, requireSameSrn } from './support.ts';
+import {
+  responsesOf,
+  Empty,
+  listOf,
+  mayRead,
+  nameFromPath,
+  POLICY_BODY_BYTES,
+  requireSameSrn,
+  writtenView,
+} from './support.ts';
 
 interface ByPolicy {
   Params: { policySrn: string };
@@ -132,7 +149,7 @@ export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
         },
         params: PolicyParams,
         body: UpdatePolicyRequest,
-        response: responsesOf(Policy, 400, 404, 409, 412),
+        response: responsesOf(WrittenPolicy, 400, 404, 409, 412),
       },
     },
     async (request, reply) => {
@@ -142,7 +159,10 @@ export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
       const updated = await write(request, 'UpdatePolicy', policyResource(name), () =>
         policies.update(request.principal, name, request.body, ifMatch),
       );
-      return sendTagged(request, reply, await withWarnings(request, updated));
+      const right = readRight('Policy', name);
+      // Warnings name what the document names.
+      const view = mayRead(request, right) ? await withWarnings(request, updated) : updated;
+      return sendTagged(request, reply, writtenView(request, right, view));
     },
   );
 

@@ -6,15 +6,23 @@ import { nameOf as nameOfObject } from '../../access/manager/list-part.ts';
 import type { RbacManager } from '../../access/manager/manager.ts';
 import { policySummary, roleView } from '../../access/manager/views.ts';
 import { roleUsageKey } from '../../access/usage/usage-keys.ts';
+import { readRight } from '../../access/readable-text.ts';
 import { roleResource } from '../../access/policy/srn.ts';
 import { requireAllowed } from '../server/context.ts';
 import { HONOURS_IF_MATCH, ifMatchOf, sendTagged } from './conditional.ts';
 import { PolicySummary } from './schemas/policies.ts';
-import { AttachPolicyRequest, CreateRoleRequest, Role, RoleParams, UpdateRoleRequest } from './schemas/roles.ts';
+import {
+  AttachPolicyRequest,
+  CreateRoleRequest,
+  Role,
+  RoleParams,
+  UpdateRoleRequest,
+  WrittenRole,
+} from './schemas/roles.ts';
 import { ListQuery } from './schemas/shared.ts';
 import { sendList } from './lists.ts';
 import { write } from '../server/audited-write.ts';
-import { responsesOf, Empty, listOf, nameFrom, nameFromPath, requireSameSrn } from './support.ts';
+import { responsesOf, Empty, listOf, nameFrom, nameFromPath, requireSameSrn, writtenView } from './support.ts';
 
 interface RolePath {
   Params: { roleSrn: string };
@@ -102,7 +110,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
         },
         params: RoleParams,
         body: UpdateRoleRequest,
-        response: responsesOf(Role, 400, 404, 409, 412),
+        response: responsesOf(WrittenRole, 400, 404, 409, 412),
       },
     },
     async (request, reply) => {
@@ -112,7 +120,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
       const updated = await write(request, 'UpdateRole', roleResource(name), () =>
         roles.update(request.principal, name, request.body, ifMatch),
       );
-      return sendTagged(request, reply, updated);
+      return sendTagged(request, reply, writtenView(request, readRight('Role', name), updated));
     },
   );
 
@@ -130,7 +138,7 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
     async (request, reply) => {
       const name = nameOf(request);
       const ifMatch = ifMatchOf(request);
-      await write(request, 'DeleteRole', roleResource(name), () => roles.remove(request.principal, name, ifMatch));
+      await write(request, 'DeleteRole', roleResource(name), () => roles.remove(name, ifMatch));
       return reply.send();
     },
   );
@@ -140,7 +148,11 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
 
 function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
   type Attach = RolePath & { Body: Static<typeof AttachPolicyRequest> };
-  const schema = { params: RoleParams, body: AttachPolicyRequest, response: responsesOf(Role, 400, 404, 409, 412) };
+  const schema = {
+    params: RoleParams,
+    body: AttachPolicyRequest,
+    response: responsesOf(WrittenRole, 400, 404, 409, 412),
+  };
   const policyOf = (body: Attach['Body']): string => nameFrom('policy', '`policySrn` in the body', body.policySrn);
 
   app.post<Attach>(
@@ -166,7 +178,7 @@ function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
       const role = await write(request, 'AttachPolicy', roleResource(name), () =>
         roles.attach(request.principal, name, policy, ifMatch),
       );
-      return sendTagged(request, reply, role);
+      return sendTagged(request, reply, writtenView(request, readRight('Role', name), role));
     },
   );
 
@@ -193,7 +205,7 @@ function attachmentRoutes(app: FastifyInstance, { roles }: RbacManager): void {
       const role = await write(request, 'DetachPolicy', roleResource(name), () =>
         roles.detach(request.principal, name, policy, ifMatch),
       );
-      return sendTagged(request, reply, role);
+      return sendTagged(request, reply, writtenView(request, readRight('Role', name), role));
     },
   );
 

@@ -1,4 +1,7 @@
 import { Type, type TSchema } from 'typebox';
+import type { FastifyRequest } from 'fastify';
+import type { Reference, Versioned } from '../../access/manager/views.ts';
+import type { ReadRight } from '../../access/readable-text.ts';
 import type { SrnKind } from '../../access/policy/srn.ts';
 import { parseSrnOf, srnText } from '../../access/policy/srn.ts';
 import { ErrorBody, HttpError } from '../server/errors.ts';
@@ -34,6 +37,21 @@ export function nameFrom(kind: SrnKind, place: string, text: string): string {
   const parsed = parseSrnOf(kind, text);
   if (!parsed.ok) throw new HttpError(400, `${place}: ${parsed.message}`);
   return parsed.value;
+}
+
+/** Whether the caller may read something, for what a response or a message shows: it is not counted as a use of the right. */
+export function mayRead(request: FastifyRequest, { action, resource }: ReadRight): boolean {
+  return request.server.authorizer.wouldAllow(request.principal, action, resource);
+}
+
+/** What a write returns: the resource where the caller may read it, otherwise its name and SRN. */
+export function writtenView<T extends Reference & Versioned>(
+  request: FastifyRequest,
+  right: ReadRight,
+  view: T,
+): T | (Reference & Versioned) {
+  const { name, srn, version } = view;
+  return mayRead(request, right) ? view : { name, srn, version };
 }
 
 /** The `srn` of a body that GET returned cannot be changed. @throws {HttpError} 400 */

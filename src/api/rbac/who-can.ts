@@ -4,14 +4,15 @@ import { Type, type Static } from 'typebox';
 import type { DecidingStatement } from '../../access/authorizer.ts';
 import { nameOf } from '../../access/manager/list-part.ts';
 import type { RbacManager } from '../../access/manager/manager.ts';
-import { clusterResource, roleResource, serviceTokenResource, type Srn } from '../../access/policy/srn.ts';
+import { clusterResource, policyResource, roleResource, serviceTokenResource } from '../../access/policy/srn.ts';
 import { type Granted, whoCan, type WhoCan } from '../../access/policy/who-can.ts';
+import type { MayDo } from '../../access/readable-text.ts';
 import type { Slices } from '../../platform/long-work.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import { requireAllowed } from '../server/context.ts';
 import { inTurn, jsonArray, sendJson } from './lists.ts';
 import { readQuestions } from './questions.ts';
-import { responsesOf } from './support.ts';
+import { mayRead, responsesOf } from './support.ts';
 
 const MAX_SUBJECTS = 10_000;
 const DEFAULT_SUBJECTS = 1000;
@@ -50,8 +51,15 @@ const deciding = {
     }),
   ),
   role: Type.String({ description: 'Name of the role that gives it.' }),
-  policy: Type.String({ description: 'Name of the policy with the statement that allows it.' }),
-  statementIndex: Type.Integer({ description: "Position of that statement in the policy's statements, from 0." }),
+  policy: Type.Optional(
+    Type.String({
+      description:
+        'Name of the policy with the statement that allows it; absent where the caller may not read the policy.',
+    }),
+  ),
+  statementIndex: Type.Optional(
+    Type.Integer({ description: "With `policy`: position of that statement in the policy's statements, from 0." }),
+  ),
 };
 const GrantedSubject = Type.Object({
   subject: Type.String({ description: 'As in assignments; the access key of a service token.' }),
@@ -108,7 +116,7 @@ export function whoCanRoutes(app: FastifyInstance, manager: RbacManager): void {
       const { action, resource, limit = DEFAULT_SUBJECTS } = request.query;
       const [question] = await readQuestions(manager, [{ action, resource }], FIELDS);
       const { principal } = request;
-      const may = (verb: string, on: Srn): boolean => request.server.authorizer.isAllowed(principal, verb, on);
+      const may: MayDo = (verb, on) => mayRead(request, { action: verb, resource: on });
       function* find(): Slices<WhoCan> {
         const { items } = yield* manager.roles.list(principal);
         return yield* whoCan(manager.directory, { ...question!, limit, roleNames: items.map(nameOf) });
@@ -117,43 +125,47 @@ export function whoCanRoutes(app: FastifyInstance, manager: RbacManager): void {
       return sendJson(
         request,
         reply,
-        responseOf(found, (granted) => grantedViews(manager, granted, may)),
+        responseOf(found, may, (granted) => grantedViews(manager, granted, may)),
       );
     },
   );
 }
 
-function* responseOf(found: WhoCan, views: (granted: Granted) => readonly GrantedSubject[]): Iterable<string> {
+function* responseOf(
+  found: WhoCan,
+  may: MayDo,
+  views: (granted: Granted) => readonly GrantedSubject[],
+): Iterable<string> {
   yield `{"total":${found.total},"subjects":`;
   const subjects = found.granted.values().flatMap(views);
   yield* jsonArray(subjects, { view: (entry) => entry, schema: GrantedSubject });
   yield `,"totalRoles":${found.totalRoles},"roles":`;
-  yield* jsonArray(found.roles, { view: ({ by, conditional }) => decidingView(by, conditional), schema: Deciding });
+  yield* jsonArray(found.roles, {
+    view: ({ by, conditional }) => decidingView(by, conditional, may),
+    schema: Deciding,
+  });
   yield '}';
 }
 
-function grantedViews(
-  manager: RbacManager,
-  { subject, roles }: Granted,
-  may: (action: string, resource: Srn) => boolean,
-): GrantedSubject[] {
+function grantedViews(manager: RbacManager, { subject, roles }: Granted, may: MayDo): GrantedSubject[] {
   const view = subjectView(manager, subject, may);
   const readable = roles.filter(({ role }) => may('GetAssignment', roleResource(role)));
   return readable.map(({ by, conditional, expiry }) => {
     const expiresAt = expiry === Infinity ? null : new Date(expiry).toISOString();
-    return Object.assign({ expiresAt }, view, decidingView(by, conditional));
+    return Object.assign({ expiresAt }, view, decidingView(by, conditional, may));
   });
 }
 
-function decidingView({ role, policy, statementIndex }: DecidingStatement, conditional: boolean) {
-  return { role: role ?? '', policy: policy ?? '', statementIndex, ...(conditional && { conditional }) };
+function decidingView({ role, policy, statementIndex }: DecidingStatement, conditional: boolean, may: MayDo) {
+  const isReadable = policy !== undefined && may('GetPolicy', policyResource(policy));
+  return { role: role ?? '', ...(isReadable && { policy, statementIndex }), ...(conditional && { conditional }) };
 }
 
 /** A service token is shown by its access key, with its description. */
 function subjectView(
   { directory }: RbacManager,
   { type, name }: Subject,
-  may: (action: string, resource: Srn) => boolean,
+  may: MayDo,
 ): Pick<GrantedSubject, 'subject' | 'subjectType' | 'description'> {
   if (type !== 'service-token') return { subject: name, subjectType: type };
   const token = directory.tokenByName(directory.tokenNameOf(name) ?? name);

@@ -1,7 +1,9 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { asError } from '../../platform/plain-error.ts';
 import type { WallClock } from '../../platform/clock.ts';
-import { PreconditionFailed } from '../../access/errors.ts';
+import { ManagerError, PreconditionFailed } from '../../access/errors.ts';
+import type { Principal } from '../../access/principal.ts';
+import type { MayDo } from '../../access/readable-text.ts';
 import { EngineError } from '../../pinot/types.ts';
 import { QueryError } from '../../results/errors.ts';
 import { StoreError, type StoreErrorCode } from '../../store/resource-store.ts';
@@ -48,19 +50,27 @@ export const PROXY_ROUTE = '/*';
 /** Maps any error of a fastify route to the status and message for the client. */
 export function toHttpError(thrown: unknown, request: FastifyRequest): HttpError {
   const error = asError(thrown);
-  return fromDomainError(error) ?? fromFramework(error, request);
+  const { principal } = request as { principal: Principal | null };
+  const may: MayDo = (action, resource) =>
+    principal !== null && request.server.authorizer.wouldAllow(principal, action, resource);
+  return fromDomainError(error, may) ?? fromFramework(error, request);
 }
 
-/** Maps errors outside fastify to the status and message for the client. */
+/** Maps errors outside fastify to status and message. They are complete, for records of errors. */
 export function knownError(thrown: unknown): HttpError {
   const error = asError(thrown);
-  return fromDomainError(error) ?? new HttpError(500, INTERNAL_MESSAGE, { cause: error });
+  return fromDomainError(error, () => true) ?? new HttpError(500, INTERNAL_MESSAGE, { cause: error });
 }
 
-function fromDomainError(error: Error): HttpError | undefined {
+/** @param may the rights of the caller: a message names only what it may read */
+function fromDomainError(error: Error, may: MayDo): HttpError | undefined {
   if (error instanceof HttpError) return error;
-  if (error instanceof PreconditionFailed)
-    return new HttpError(412, error.message, { headers: { etag: `"${error.version}"` }, cause: error });
+  if (error instanceof PreconditionFailed) {
+    const headers = may(error.right.action, error.right.resource) ? { etag: `"${error.version}"` } : {};
+    return new HttpError(412, error.shownTo(may), { headers, cause: error });
+  }
+  if (error instanceof ManagerError)
+    return new HttpError(STORE_STATUS[error.code], error.shownTo(may), { cause: error });
   if (error instanceof StoreError) {
     const status = error.ownAccount ? 503 : STORE_STATUS[error.code];
     const seconds = Math.ceil((error.retryAfterMs ?? RETRY_AFTER_SECONDS * 1000) / 1000);

@@ -85,13 +85,14 @@ declare module 'fastify' {
  * @param options.write true for requests that change something: they are recorded with the status of the response, once for all actions. A
  *   caller that knows more about the outcome uses audit.written() instead.
  * @param options.why a sentence for the message: why the request needs this action
+ * @param options.shown what the message says in place of a resource that the request does not name in this spelling
  * @throws {HttpError} 403
  */
 export function requireAllowed(
   request: RequestContext,
   action: string,
   resource: Srn,
-  options: { write?: boolean; why?: string } = {},
+  options: DenialText & { readonly write?: boolean } = {},
 ): void {
   const { authorizer } = request.server;
   if (!options.write && authorizer.isAllowed(request.principal, action, resource)) {
@@ -99,21 +100,32 @@ export function requireAllowed(
     return;
   }
   const decision = authorizer.decide(request.principal, action, resource);
-  if (!decision.allowed) refuse(request, action, resource, decision, options.why);
+  if (!decision.allowed) refuse(request, { action, resource, decision }, options);
   noteDecision(request, action, resource, true);
   if (options.write) addRequired(request, { action, resource, decision });
 }
 
-/** Refuses an action that the caller was found not to have. @throws {HttpError} 403 */
-export function refuseAction(request: RequestContext, action: string, resource: Srn): never {
-  return refuse(request, action, resource, request.server.authorizer.decide(request.principal, action, resource));
+/** Refuses an action that the caller was found not to have. @param shown as for `requireAllowed` @throws {HttpError} 403 */
+export function refuseAction(request: RequestContext, action: string, resource: Srn, shown?: string): never {
+  const decision = request.server.authorizer.decide(request.principal, action, resource);
+  return refuse(request, { action, resource, decision }, shown === undefined ? {} : { shown });
 }
 
-function refuse(request: RequestContext, action: string, resource: Srn, decision: Decision, why?: string): never {
+/** How a message names what was denied. */
+interface DenialText {
+  readonly why?: string;
+  readonly shown?: string;
+}
+
+function refuse(
+  request: RequestContext,
+  { action, resource, decision }: { readonly action: string; readonly resource: Srn; readonly decision: Decision },
+  { why, shown = targetOf(resource) }: DenialText,
+): never {
   noteDecision(request, action, resource, false);
   dropWrite(request);
   request.server.audit.denied(request, action, resource, decision);
-  throw new HttpError(403, withReason(deniedMessage(request.principal, action, resource, decision), why));
+  throw new HttpError(403, withReason(deniedMessage(request.principal, action, shown, decision), why));
 }
 
 /** Adds a decision to what is recorded of the request. */
@@ -133,24 +145,24 @@ const MAX_RESOURCE_LENGTH = 256;
 
 /**
  * Throws if a statement of the caller's roles denies `action` on `resource`; it need not be allowed.
- * @param why as for `requireAllowed`
+ * @param options as for `requireAllowed`
  * @throws {HttpError} 403
  */
-export function requireNotDenied(request: RequestContext, action: string, resource: Srn, why?: string): void {
-  const { authorizer, audit } = request.server;
-  const decision = authorizer.decide(request.principal, action, resource);
-  if (decision.reason !== 'explicitDeny') return;
-  dropWrite(request);
-  audit.denied(request, action, resource, decision);
-  throw new HttpError(403, withReason(deniedMessage(request.principal, action, resource, decision), why));
+export function requireNotDenied(request: RequestContext, action: string, resource: Srn, text: DenialText = {}): void {
+  const decision = request.server.authorizer.decide(request.principal, action, resource);
+  if (decision.reason === 'explicitDeny') refuse(request, { action, resource, decision }, text);
 }
 
 function withReason(message: string, why: string | undefined): string {
   return why === undefined ? message : `${message}. ${why}`;
 }
 
-function deniedMessage(principal: Principal, action: string, resource: Srn, decision: Decision): string {
-  const target = resource.levels.length === 0 ? 'the cluster' : `\`${formatSrn(resource)}\``;
+/** How messages name a resource. */
+export function targetOf(resource: Srn): string {
+  return resource.levels.length === 0 ? 'the cluster' : `\`${formatSrn(resource)}\``;
+}
+
+function deniedMessage(principal: Principal, action: string, target: string, decision: Decision): string {
   const why =
     decision.reason === 'explicitDeny'
       ? 'a statement of its roles denies it'

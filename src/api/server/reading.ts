@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { TableConditions } from '../../access/conditions.ts';
+import { TABLE_VISIBILITY_ACTIONS } from '../../access/policy/actions.ts';
 import { tableResource } from '../../access/policy/srn.ts';
 import type { TableName } from '../../pinot/table-name.ts';
-import { noteDecision, refuseAction, type RequestContext } from './context.ts';
+import { noteDecision, refuseAction, targetOf, type RequestContext } from './context.ts';
 import { HttpError } from './errors.ts';
 
 /** Which conditions of its caller a query obeyed, by table. Tables without conditions are absent. */
@@ -15,17 +16,38 @@ export function conditionsId({ key }: TableConditions): string {
 
 /**
  * Requires that the caller may query a part of the table at least.
+ * @param table in the spelling of the engine, where it exists
+ * @param written the tables as the request names them: a message names a table as it was written, so that it is the same whether the table exists
  * @returns undefined for the whole table
  * @throws {HttpError} 403
  */
-export function requireReading(request: RequestContext, table: TableName): TableConditions | undefined {
+export function requireReading(
+  request: RequestContext,
+  table: TableName,
+  written: readonly TableName[] = [table],
+): TableConditions | undefined {
   const { principal, server, trail } = request;
   const resource = tableResource(table);
   const reading = server.authorizer.reading(principal, resource);
-  if (!reading.allowed) return refuseAction(request, 'Query', resource);
+  if (!reading.allowed) {
+    const name = written.find((one) => one.toLowerCase() === table.toLowerCase()) ?? table;
+    return refuseAction(request, 'Query', resource, targetOf(tableResource(name)));
+  }
   noteDecision(request, 'Query', resource, true);
   if (reading.conditions !== undefined) trail?.addConditions(table, conditionsId(reading.conditions));
   return reading.conditions;
+}
+
+/** How a message names a table that the request does not name: by its name only for callers who may see it. */
+export function shownTable(
+  { server, principal }: Pick<RequestContext, 'server' | 'principal'>,
+  table: TableName,
+): string {
+  const resource = tableResource(table);
+  const isVisible = TABLE_VISIBILITY_ACTIONS.some((action) =>
+    server.authorizer.wouldAllow(principal, action, resource),
+  );
+  return isVisible ? targetOf(resource) : 'a table, which you may not see';
 }
 
 /** Whether the caller may query the table only in part. */

@@ -80,7 +80,7 @@ export const STEPS: readonly Step[] = [
     after: (state) => without(state, 'assigned'),
   },
   { run: ({ roles }, name) => roles.detach(A, name, name), after: (state) => without(state, 'attached') },
-  { run: ({ roles }, name) => roles.remove(A, name), after: (state) => without(state, 'role') },
+  { run: ({ roles }, name) => roles.remove(name), after: (state) => without(state, 'role') },
   { run: ({ policies }, name) => policies.remove(name), after: (state) => without(state, 'policy') },
 ];
 

@@ -109,7 +109,7 @@ export function randomChange(random: Random, stored: readonly Statement[], subje
     }),
     () => ({ what: `delete policy ${policy}`, run: (manager) => manager.policies.remove(policy) }),
     () => ({ what: `create role ${role}`, run: (manager, caller) => manager.roles.create(caller, { name: role }) }),
-    () => ({ what: `delete role ${role}`, run: (manager, caller) => manager.roles.remove(caller, role) }),
+    () => ({ what: `delete role ${role}`, run: (manager) => manager.roles.remove(role) }),
     () => ({
       what: `attach ${policy} to ${role}`,
       run: (manager, caller) => manager.roles.attach(caller, role, policy),

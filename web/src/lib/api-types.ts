@@ -40,6 +40,18 @@ export type UpdateRoleRequest = {
   readonly warnings?: ReadonlyArray<string>;
 };
 
+export type WrittenRole = {
+  readonly srn: string;
+  readonly name: string;
+  readonly description?: string;
+  readonly createdAt?: string;
+  readonly lastUpdatedAt?: string;
+  readonly createdBy?: string;
+  readonly lastUpdatedBy?: string;
+  readonly managedBy?: ReadonlyArray<string>;
+  readonly lastUsedAt?: string | null;
+};
+
 export type AttachPolicyRequest = {
   readonly policySrn: string;
 };
@@ -142,6 +154,20 @@ export type UpdatePolicyRequest = {
   readonly lastUpdatedBy?: string;
   readonly managedBy?: ReadonlyArray<string>;
   readonly lastUsedAt?: string | null;
+  readonly warnings?: ReadonlyArray<string>;
+};
+
+export type WrittenPolicy = {
+  readonly srn: string;
+  readonly name: string;
+  readonly description?: string;
+  readonly createdAt?: string;
+  readonly lastUpdatedAt?: string;
+  readonly createdBy?: string;
+  readonly lastUpdatedBy?: string;
+  readonly managedBy?: ReadonlyArray<string>;
+  readonly policyDocumentJson?: string;
+  readonly policyDocument?: PolicyDocument;
   readonly warnings?: ReadonlyArray<string>;
 };
 
@@ -265,6 +291,7 @@ export type SimulateAccessResponse = {
       };
     };
   }>;
+  readonly statementsOmitted?: true;
   readonly results?: ReadonlyArray<{
     readonly resourceSrn2String: string;
     readonly action: string;
@@ -298,6 +325,7 @@ export type SimulateAccessResponse = {
         };
       };
     }>;
+    readonly statementsOmitted?: true;
   }>;
 };
 
@@ -309,16 +337,16 @@ export type WhoCan = {
     readonly description?: string;
     readonly conditional?: true;
     readonly role: string;
-    readonly policy: string;
-    readonly statementIndex: number;
+    readonly policy?: string;
+    readonly statementIndex?: number;
     readonly expiresAt: string | null;
   }>;
   readonly totalRoles: number;
   readonly roles: ReadonlyArray<{
     readonly conditional?: true;
     readonly role: string;
-    readonly policy: string;
-    readonly statementIndex: number;
+    readonly policy?: string;
+    readonly statementIndex?: number;
   }>;
 };
 

@@ -49,7 +49,7 @@ export interface Session extends SessionContext {
 }
 /** The response for a single resource and action. */
 export type SimulatedDecision = Required<Pick<SimulateAccessResponse, 'decision' | 'reason' | 'matchedStatements'>> &
-  Pick<SimulateAccessResponse, 'conditions'>;
+  Pick<SimulateAccessResponse, 'conditions' | 'statementsOmitted'>;
 
 /** A page of a result. Pinot's statistics are further fields; `exceptions` and an absent table are as Pinot returns them. */
 export type CursorResponse = Omit<CursorResponseFields, 'resultTable' | 'exceptions'> & {

@@ -41,6 +41,7 @@ function DecidingStatements(props: {
 }): JSX.Element {
   return (
     <ul class="statements">
+      {props.decision.statementsOmitted === true && <li class="muted">Further statements that you may not read.</li>}
       {props.decision.matchedStatements.map((match) => {
         const policy =
           match.policy === null || match.policy === undefined ? undefined : props.policies.get(match.policy);
@@ -226,8 +227,14 @@ function Ask(props: { tables: readonly string[] }): JSX.Element {
   );
 }
 
+/** Absent where the caller may not read it. */
+function ReadablePolicy(props: { policy: string | undefined }): JSX.Element {
+  return props.policy === undefined ? <span class="muted">not readable</span> : <PolicyLink policy={props.policy} />;
+}
+
 function statementOf({ statementIndex, conditional }: WhoCan['roles'][number]): string {
-  return `${statementIndex + 1}${conditional ? ', for a part of the table' : ''}`;
+  const position = statementIndex === undefined ? '' : String(statementIndex + 1);
+  return conditional === true ? `${position}, for a part of the table` : position;
 }
 
 function AllowingRoles(props: { roles: WhoCan['roles']; total: number }): JSX.Element {
@@ -240,7 +247,7 @@ function AllowingRoles(props: { roles: WhoCan['roles']; total: number }): JSX.El
             <RoleLink role={row.role} />
           </td>
           <td>
-            <PolicyLink policy={row.policy} />
+            <ReadablePolicy policy={row.policy} />
           </td>
           <td>{statementOf(row)}</td>
         </tr>
@@ -268,7 +275,7 @@ function AllowedSubjects(props: { subjects: WhoCan['subjects'] }): JSX.Element {
             <RoleLink role={row.role} />
           </td>
           <td>
-            <PolicyLink policy={row.policy} />
+            <ReadablePolicy policy={row.policy} />
           </td>
           <td>{statementOf(row)}</td>
           <td>

@@ -8,7 +8,7 @@ import type { TableSchemas } from '../../../pinot/table-schemas.ts';
 import { EngineError, type KnownTables } from '../../../pinot/types.ts';
 import { inTurns } from '../../../platform/long-work.ts';
 import { HttpError } from '../../server/errors.ts';
-import { conditionsId, isReadInPart, type NamedConditions, requireReading } from '../../server/reading.ts';
+import { conditionsId, isReadInPart, type NamedConditions, requireReading, shownTable } from '../../server/reading.ts';
 import { databaseOf } from '../../server/request/request-headers.ts';
 import type { Exchange } from './exchange.ts';
 import type { JudgedQuery } from './judge-query.ts';
@@ -45,7 +45,7 @@ export async function authorizeQuery(
   if (named.length === 0) return { judged, tables: [], conditions: [] };
   const { signal, principal } = exchange;
   const tables = await dependencies.engine.actualTables(named, signal, principal.srn);
-  const conditions = await requireTables(exchange, tables, dependencies);
+  const conditions = await requireTables(exchange, { tables, named }, dependencies);
   if (conditions.size === 0) return { judged, tables, conditions: [] };
   return limitedQuery(exchange, judged, named, dependencies);
 }
@@ -53,13 +53,13 @@ export async function authorizeQuery(
 /** @throws {HttpError} 403, 503 */
 async function requireTables(
   exchange: Exchange,
-  tables: readonly TableName[],
+  { tables, named }: { readonly tables: readonly TableName[]; readonly named: readonly TableName[] },
   { engine, schemas }: AuthorizationDependencies,
 ): Promise<Conditions> {
   const found = new Map<TableName, TableConditions>();
   const { principal, server } = exchange;
   for (const table of tables) {
-    const conditions = requireReading(exchange, table);
+    const conditions = requireReading(exchange, table, named);
     if (conditions !== undefined) found.set(table, conditions);
     else if (engine.isLogical(table) && server.authorizer.hasConditions(principal))
       await requireWhole(exchange, table, schemas);
@@ -74,7 +74,7 @@ async function requireWhole(exchange: Exchange, logical: TableName, schemas: Tab
   if (part === undefined) return;
   throw new HttpError(
     403,
-    `\`${logical}\` consists of \`${part}\`, which may be read in part only: it needs conditions of its own`,
+    `\`${logical}\` consists of ${shownTable(exchange, part)}, which may be read in part only: it needs conditions of its own`,
   );
 }
 
@@ -103,7 +103,7 @@ async function limitedQuery(
   const meant = new Map<TableName, readonly TableName[]>();
   for (const name of named) meant.set(name, await dependencies.engine.actualTables([name], signal, principal.srn));
   const tables = [...new Set([...meant.values()].flat())];
-  const conditions = await requireTables(exchange, tables, dependencies);
+  const conditions = await requireTables(exchange, { tables, named }, dependencies);
   const readable = new Map<TableName, ReadableTable>();
   for (const [table, one] of conditions) readable.set(table, await readablePart(exchange, table, one, dependencies));
   const context = {

@@ -123,6 +123,6 @@ async function tableHints(
   const database = databaseOf(exchange.headers);
   const written = hints.flatMap((name) => judgedTableNames(name, database));
   const named = await known.actualTables(written, exchange.signal, exchange.principal.srn);
-  for (const table of named) requireReading(exchange, table);
+  for (const table of named) requireReading(exchange, table, written);
   return [...new Set([...tables, ...named])];
 }

@@ -66,12 +66,17 @@ const answer = {
   conditions: Type.Optional(UnitedConditions),
   matchedStatements: Type.Array(MatchedStatement, {
     description:
-      'The matching denies, or the matching allows if none denied; for conditional the statements with conditions that apply; for systemAdmin the statement of the policy `system-admin`, which no deny and no invalid policy overrides for the management of access; for invalidPolicy the invalid statements. At most 100 per request, and about 1000 for all requests together. Lists of actions and resources are omitted once they exceed 256 KiB together.',
+      'Those that the caller may read (`GetAssignment` on the role, `GetPolicy` on the policy) of the matching denies, or of the matching allows if none denied; for conditional the statements with conditions that apply; for systemAdmin the statement of the policy `system-admin`, which no deny and no invalid policy overrides for the management of access; for invalidPolicy the invalid statements. At most 100 per request, and about 1000 for all requests together. Lists of actions and resources are omitted once they exceed 256 KiB together.',
   }),
+  statementsOmitted: Type.Optional(
+    Type.Literal(true, { description: 'True if the caller may not read some of the statements.' }),
+  ),
 };
 const Principal = Type.Object({
   subjects: Type.Array(Type.Object({ subject: Type.String(), subjectType: StringEnum(SUBJECT_TYPES) })),
-  roles: Type.Array(Reference),
+  roles: Type.Array(Reference, {
+    description: 'Roles of the subjects, of those whose assignments the caller may read.',
+  }),
 });
 export const SimulateAccessResponse = Type.Object(
   {
@@ -80,6 +85,7 @@ export const SimulateAccessResponse = Type.Object(
     reason: Type.Optional(answer.reason),
     conditions: answer.conditions,
     matchedStatements: Type.Optional(answer.matchedStatements),
+    statementsOmitted: answer.statementsOmitted,
     results: Type.Optional(
       Type.Array(Type.Object({ resourceSrn2String: Type.String(), action: Type.String(), ...answer }), {
         description: 'For `requests`: one result for each, in order.',

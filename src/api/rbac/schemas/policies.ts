@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { StringEnum } from '../../../resources/schema.ts';
-import { closed, Description, Name, described, history, readOnly, param } from './shared.ts';
+import { closed, Description, Name, described, history, readOnly, param, written } from './shared.ts';
 
 /** Characters; equals the default body limit in bytes. */
 const MAX_DOCUMENT = 1024 * 1024;
@@ -79,6 +79,7 @@ export const Policy = Type.Object(
   },
   { $id: 'Policy' },
 );
+export const WrittenPolicy = written(Policy, 'WrittenPolicy', 'GetPolicy');
 
 /** The two ways to send a policy document. */
 export const document = {

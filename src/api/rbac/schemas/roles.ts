@@ -1,7 +1,8 @@
 import { Type, type Static } from 'typebox';
-import { closed, Description, Name, described, history, lastUse, readOnly, param, MAX_SRN } from './shared.ts';
+import { closed, Description, Name, described, history, lastUse, readOnly, param, written, MAX_SRN } from './shared.ts';
 
 export const Role = Type.Object({ ...described('role'), ...history, ...lastUse }, { $id: 'Role' });
+export const WrittenRole = written(Role, 'WrittenRole', 'GetRole');
 export const CreateRoleRequest = Type.Object(
   { name: Name, description: Type.Optional(Description) },
   { ...closed, $id: 'CreateRoleRequest' },

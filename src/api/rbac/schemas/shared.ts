@@ -1,4 +1,4 @@
-import { Type, type Static } from 'typebox';
+import { Type, type Static, type TObject, type TProperties, type TSchema } from 'typebox';
 import { NAME_MAX_LENGTH } from '../../../resources/meta.ts';
 
 export const closed = { additionalProperties: false } as const;
@@ -49,6 +49,15 @@ export const lastUse = {
     }),
   ),
 };
+
+/** What a write returns of a resource: only name and SRN where the caller may not read it. */
+export function written<T extends TProperties>({ properties }: TObject<T>, $id: string, action: string) {
+  const { srn, name, ...rest } = properties;
+  return Type.Object(
+    { srn: srn as TSchema, name: name as TSchema, ...Type.Partial(Type.Object(rest)).properties },
+    { $id, description: `Without \`${action}\` only the name and the SRN.` },
+  );
+}
 
 export const Nullable = (schema: ReturnType<typeof Time>) => Type.Union([schema, Type.Null()]);
 

@@ -185,11 +185,11 @@ describe('a team that manages its own access', () => {
       ['other roles', deny(['GetRole'], 'srn2:role#*'), '`GetRole` on `srn2:role#*`'],
     ])('and not %s, by a new policy, a change, an attachment', async (_what, statement, missing) => {
       const { call, store } = await start();
-      store.seed(policy('team-a-p', { statements: [READS] }), policy('ready', { statements: [statement] }));
+      store.seed(policy('team-a-p', { statements: [READS] }), policy('team-a-ready', { statements: [statement] }));
       const refusals = [
         await call('POST', '/policies', { name: 'team-a-q', ...document(statement) }),
         await call('PUT', policyPath('team-a-p'), document(READS, statement)),
-        await call('POST', rolePath('team-a-r', '/attach-policy'), attached('ready')),
+        await call('POST', rolePath('team-a-r', '/attach-policy'), attached('team-a-ready')),
       ];
       for (const { status, body } of refusals) {
         const lacks = 'which you do not hold, so that you could not take it back; the right `';

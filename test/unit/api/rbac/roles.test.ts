@@ -228,7 +228,7 @@ describe('roles over REST', () => {
     );
     const path = `/roles/${inPath('role', 'analysts')}`;
     const refused = await call('DELETE', path);
-    expect(refused.body.message).toBe('role `analysts` is assigned to a subject: delete the assignment first');
+    expect(refused.body.message).toBe('role `analysts` is assigned to a subject, which you may not read: delete the assignment first');
     const remove = async (of: string, name: string) => {
       const sent = { subject: name, subjectType: 'user-email' };
       const { status, body } = await call('POST', `/roles/${inPath('role', of)}/delete-assignment`, sent);
