@@ -1,6 +1,6 @@
 import { flagsHelp } from '../config/reference.ts';
 
-export const COMMANDS = ['standalone', 'gateway', 'operator', 'check'] as const;
+export const COMMANDS = ['standalone', 'gateway', 'operator', 'check', 'audit'] as const;
 export type CommandName = (typeof COMMANDS)[number];
 
 /** Commands that serve until a termination signal. */
@@ -15,6 +15,7 @@ Commands:
   gateway           REST API and dashboard; resources in a Kubernetes API
   operator          Reconciles the resources in a Kubernetes API and runs the health checks
   check             Runs the health checks once against a Pinot cluster and prints the report
+  audit             Verifies that audit files are complete and unchanged
 
   olap-warden <command> --help   the flags of a command
   olap-warden --version          the version

@@ -23,6 +23,7 @@ const LOAD: Readonly<Record<CommandName, () => Promise<Command>>> = {
   gateway: async () => serviceCommand((await import('../app/gateway.ts')).gateway),
   operator: async () => serviceCommand((await import('../app/operator.ts')).operator),
   check: async () => interruptible((await import('./check.ts')).runCheck),
+  audit: async () => interruptible((await import('./audit.ts')).runAudit),
 };
 
 /**

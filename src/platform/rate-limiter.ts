@@ -25,16 +25,31 @@ export class TokenBuckets {
     this.#buckets = new LruCache({ maxWeight: maxKeys });
   }
 
-  /** Takes a token. @param rate of the key now @returns 0 if there was one, otherwise the milliseconds until there is one */
-  take(key: string, { burst, intervalMs }: TokenRate): number {
+  /** Takes tokens. @param rate of the key now @returns 0 if there were so many, otherwise the milliseconds until there are */
+  take(key: string, rate: TokenRate, count = 1): number {
+    const wait = this.wait(key, rate, count);
+    if (wait === 0) this.charge(key, rate, count);
+    return wait;
+  }
+
+  /** Milliseconds until the key has so many tokens; 0 if it has them now. */
+  wait(key: string, rate: TokenRate, count: number): number {
+    const { tokens } = this.#bucketOf(key, rate);
+    return tokens < count ? (count - tokens) * rate.intervalMs : 0;
+  }
+
+  /** Takes tokens also where there are fewer: the key then waits for longer. */
+  charge(key: string, rate: TokenRate, count: number): void {
+    this.#bucketOf(key, rate).tokens -= count;
+  }
+
+  #bucketOf(key: string, { burst, intervalMs }: TokenRate): Bucket {
     const now = this.#clock.monotonic();
     let bucket = this.#buckets.get(key);
     if (bucket === undefined) this.#buckets.set(key, (bucket = { tokens: burst, at: now }));
     bucket.tokens = Math.min(burst, bucket.tokens + (now - bucket.at) / intervalMs);
     bucket.at = now;
-    if (bucket.tokens < 1) return (1 - bucket.tokens) * intervalMs;
-    bucket.tokens--;
-    return 0;
+    return bucket;
   }
 }
 

@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { auditPath } from '../../src/app/parts/audit.ts';
+import { run } from '../../src/commands/run.ts';
 import { named, NOT_ROOT } from '../support/documents/obstacle.ts';
 import { execute } from '../support/execute.ts';
 import { once } from '../support/once.ts';
@@ -97,12 +99,18 @@ describe.skipIf(NOT_ROOT)(named('a full disk (mounts a tmpfs)', NOT_ROOT), () =>
     const { text } = await list(gateway)();
     const stored = (JSON.parse(text) as { name: string }[]).map((role) => role.name);
     expect(stored.filter((role) => role.startsWith('role-')).toSorted()).toEqual(created.toSorted());
+    // The caller is an administrator.
+    const file = auditPath(path, 'administrators');
     await until('every change has its record', async () => {
-      const lines = (await readFile(path, 'utf8')).trimEnd().split('\n');
+      const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
       const roles = lines.map((line) => JSON.parse(line) as { role: string; outcome: string });
       const recorded = new Set(roles.flatMap(({ role, outcome }) => (outcome === 'succeeded' ? [role] : [])));
       return created.every((role) => recorded.has(role));
     });
+    let out = '';
+    const print = (text: string): void => void (out += text);
+    const code = await run(['audit', 'verify', file], { env: {}, stdout: print, stderr: print });
+    expect(code, out).toBe(0);
     if (required)
       expect(writes.find(({ status }) => status === 503)?.text).toContain(
         'no change is made while the audit file cannot be written: ',

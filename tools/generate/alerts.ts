@@ -294,6 +294,18 @@ const operationAlerts = [
     },
   },
   {
+    alert: 'OlapWardenAuditRecordsLeftOut',
+    expr: 'increase(olap_warden_audit_left_out_total[15m]) > 0',
+    for: '1m',
+    labels: { severity: 'warning', category: 'operations' },
+    annotations: {
+      summary: 'A gateway of olap-warden leaves audit records of a caller out',
+      description:
+        'A caller exceeds its share of the audit files: with many different refused calls, or with calls that change something at the engine. A record with `leftOut` names the caller and the number. Changes of access are never left out.',
+      runbook_url: operationsRunbook('audit-records-are-left-out'),
+    },
+  },
+  {
     alert: 'OlapWardenOidcKeysStale',
     expr: 'olap_warden_oidc_keys_stale == 1',
     for: '5m',

@@ -1,3 +1,4 @@
+import { AUDIT_USAGE } from '../../src/commands/audit.ts';
 import { CHECK_USAGE } from '../../src/commands/check.ts';
 import { USAGE } from '../../src/commands/help.ts';
 import type { GeneratedFiles } from './generator.ts';
@@ -18,6 +19,12 @@ The flags of \`standalone\`, \`gateway\` and \`operator\` are their settings: [c
 The checks and what to do about each: [health checks](checks/README.md). \`--config\` takes the fields of \`spec\` of a [ClusterHealthReport](resources/clusterhealthreport.md).
 
 ${fenced(CHECK_USAGE)}
+
+## audit
+
+What is verified: [the chain of the records](rbac.md#the-chain-of-the-records).
+
+${fenced(AUDIT_USAGE)}
 `;
   return new Map([['docs/commands.md', page]]);
 }

@@ -9,7 +9,7 @@ import {
   observeRequests,
   observeStore,
 } from '../../src/api/server/metrics.ts';
-import { countAuditFailures } from '../../src/app/parts/audit.ts';
+import { auditMetrics } from '../../src/app/parts/audit.ts';
 import { DEFINITIONS_METRIC } from '../../src/app/parts/definitions.ts';
 import { observeIssuerKeys } from '../../src/app/parts/oidc.ts';
 import { healthMetrics } from '../../src/health/metrics.ts';
@@ -68,7 +68,7 @@ const CHAPTERS: readonly Chapter[] = [
       new LimitMetrics(registry).watch();
       countRejects(registry);
       observeIssuerKeys(registry, NO_CALL);
-      countAuditFailures(registry);
+      auditMetrics(registry);
       countDecisions(registry, {
         isAllowed: NO_CALL,
         wouldAllow: NO_CALL,

@@ -1,5 +1,6 @@
 import type { Decision } from '../../access/authorizer.ts';
 import type { Change } from '../../access/manager/changes.ts';
+import type { Principal } from '../../access/principal.ts';
 import type { Srn } from '../../access/policy/srn.ts';
 
 /** Why a write was allowed: by a decision, or because the caller owns what it changes. */
@@ -24,6 +25,17 @@ export interface About {
   readonly policy?: string;
   readonly serviceToken?: string;
   readonly subject?: { readonly type: string; readonly name: string };
+}
+
+/** A sign-in, a sign-out or a failed login. */
+export interface Login {
+  readonly action: 'Authenticate' | 'SignIn' | 'SignOut';
+  /** HTTP status of the response. */
+  readonly status: number;
+  /** Why it failed. */
+  readonly message?: string;
+  /** Undefined where nobody was authenticated. */
+  readonly principal?: Principal | undefined;
 }
 
 /** A write and how it ended. */

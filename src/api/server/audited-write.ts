@@ -8,7 +8,7 @@ import { requireAllowed } from './context.ts';
 /**
  * Authorizes and runs a write, and records its outcome. Denials by the manager itself, such as an attempt to grant more than the caller has, are
  * outcomes, too.
- * @throws {HttpError} 503 where records are required and cannot be written
+ * @throws {HttpError} 503 where records are required and cannot be written; 429 where the caller has filled its share of the audit file
  * @param more `called`, if its route alone does not identify the change; `also`, other actions that the write required
  */
 export async function write<T>(
@@ -20,7 +20,7 @@ export async function write<T>(
 ): Promise<T> {
   requireAllowed(request, action, resource);
   const { authorizer, audit } = request.server;
-  audit.requireWritable();
+  audit.requireWritable(request, 'access');
   const decision = authorizer.decide(request.principal, action, resource);
   const changes: Change[] = [];
   const record = (outcome: Pick<WriteOutcome, 'status' | 'message'>): void =>

@@ -7,7 +7,7 @@ import type { Trail } from '../../platform/trail.ts';
 import type { FairQueue } from '../../platform/fair-queue.ts';
 import { redactedStart } from '../../platform/credentials-in-text.ts';
 import type { Slices, Turn } from '../../platform/long-work.ts';
-import type { WriteOutcome } from './audit.ts';
+import type { Login, WriteOutcome } from './audit.ts';
 import { HttpError } from './errors.ts';
 import { addRequired, dropWrite } from './pending-writes.ts';
 
@@ -15,10 +15,16 @@ import { addRequired, dropWrite } from './pending-writes.ts';
 export interface Audit {
   /** Records a call that was denied before it did anything. */
   denied(request: RequestContext, action: string, resource: Srn, decision: Decision): void;
-  /** For writes, before they change anything. @throws {HttpError} 503 while records are required and cannot be written */
-  requireWritable(): void;
+  /**
+   * For writes, before they change anything.
+   * @param changes `access` for those whose record lists what was written
+   * @throws {HttpError} 503 while records are required and cannot be written; 429 where the record would exceed the share of the caller
+   */
+  requireWritable(request: Pick<RequestContext, 'principal'>, changes: 'access' | 'calls'): void;
   /** Records a write with its outcome. */
   written(request: RequestContext, outcome: WriteOutcome): void;
+  /** Records a sign-in, a sign-out or a failed login. */
+  login(request: RequestContext, login: Login): void;
 }
 
 /** Decides when the long work of requests begins: `RequestWork` of `admission/`, which describes the methods. */

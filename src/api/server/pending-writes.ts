@@ -35,13 +35,13 @@ const pending = new WeakMap<RequestContext, PendingWrite>();
 
 /**
  * Adds an allowed action to the write of this request. Its record is written when the response closes.
- * @throws {HttpError} 499 where the client has disconnected already, 503 where records are required and cannot be written: the write would
+ * @throws {HttpError} 499 where the client has disconnected already, 503 or 429 where the write would
  *   have no record
  */
 export function addRequired(request: RequestContext, required: Required): void {
   let write = pending.get(request);
   if (write === undefined) {
-    request.server.audit.requireWritable();
+    request.server.audit.requireWritable(request, 'calls');
     write = { required: new Map(), count: 0, forwardedAs: undefined, denied: false };
     if (!request.onAnswered((status) => record(request, status))) {
       throw new HttpError(CLIENT_CLOSED, 'the client disconnected before the request was authorized');

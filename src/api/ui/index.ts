@@ -8,6 +8,7 @@ import { prepareResponse, sendPrepared } from '../server/prepared-response.ts';
 import { readAssets } from './assets.ts';
 import { registerOidcSignIn, type OidcSignIn } from './oidc-sign-in.ts';
 import { registerSessionContext, type InstallationLabel } from './session-context.ts';
+import { recordSignIns } from './sign-in-records.ts';
 import { endSession, openSession } from '../server/authentication/session-cookie.ts';
 
 export interface UiOptions {
@@ -47,6 +48,7 @@ export async function ui(app: FastifyInstance, options: UiOptions): Promise<void
   app.get('/', publicRoute, (_request, reply) => reply.redirect('/ui/', 302));
   for (const url of ['/ui', '/ui/*']) app.get(url, publicRoute, (request, reply) => sendPrepared(request, reply, page));
 
+  recordSignIns(app);
   app.post(
     '/ui/session',
     {

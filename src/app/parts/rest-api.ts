@@ -101,7 +101,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiDependencies): Pr
     sessions: sessionsOf(boot, parts.sessionKeyFile),
     viewProblem: viewProblem(() => store.health(), parts.storeKind === 'kubernetes' ? settings['max-view-age'] : 0),
     authorizer: countDecisions(registry, directory),
-    audit: openAuditLog(boot),
+    audit: openAuditLog(boot, directory),
     plugins,
     dataPlane: { ...queries.data, memory, sqlLimits: sqlLimitsOf(settings) },
     observe: observeRequests(registry),

@@ -57,7 +57,7 @@ export const PROCESS_SETTINGS = {
   'audit-file': Type.Optional(
     text({
       description:
-        'File for the audit records, as JSON lines, in addition to the log. See [rbac.md](rbac.md#the-audit-log).',
+        'File for the audit records, as JSON lines, in addition to the log. Changes of access and the records of system administrators are in files beside it: `audit.jsonl`, `audit.access.jsonl`, `audit.administrators.jsonl`. Each process needs files of its own. See [rbac.md](rbac.md#the-audit-log).',
       unit: 'path',
     }),
   ),
@@ -67,13 +67,13 @@ export const PROCESS_SETTINGS = {
     default: false,
   }),
   'audit-file-max-mb': integer({
-    description: 'Size in MiB at which the audit file is rotated to `<file>.1`.',
+    description: 'Size in MiB at which each audit file is rotated to `<file>.1`.',
     default: 100,
     minimum: 1,
     maximum: 10_000,
   }),
   'audit-file-count': integer({
-    description: 'Rotated audit files that are kept.',
+    description: 'Rotated files that are kept of each audit file.',
     default: 10,
     minimum: 1,
     maximum: 1000,

@@ -30,6 +30,16 @@ describe('the log says', () => {
     await gateway.program.printed('configuration file rejected; keeping the current properties', WAIT_LIMIT_MS);
   });
 
+  it('that the process before ended while it wrote an audit record', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'olap-warden-symptoms-'));
+    cleanups.push(() => rm(folder, { recursive: true, force: true }));
+    await writeFile(join(folder, 'audit.access.jsonl'), '{"version":1,"type":"wri');
+    const flags = { 'audit-file': join(folder, 'audit.jsonl') };
+    const gateway = await GatewayProcess.start({ controllers: 'http://127.0.0.1:9', flags });
+    cleanups.push(() => gateway.stop());
+    await gateway.program.printed('the last record of the audit file is incomplete', WAIT_LIMIT_MS);
+  });
+
   it('that the Kubernetes API does not respond', async () => {
     const [port] = await freePorts(1);
     const config = new KubeConfig();

@@ -403,6 +403,7 @@ describe('the alerts', () => {
     ['OlapWardenUnhandledErrors', `olap_warden_unhandled_errors_total{${POD}}`, '0x5 1x20', '3x30'],
     ['OlapWardenLogLinesDropped', `olap_warden_log_dropped_total{${POD}}`, '0x5 1x20', '3x30'],
     ['OlapWardenAuditFailures', `olap_warden_audit_failures_total{${POD}}`, '0x5 1x20', '3x30'],
+    ['OlapWardenAuditRecordsLeftOut', `olap_warden_audit_left_out_total{${POD}}`, '0x5 1x20', '3x30'],
     ['OlapWardenOidcKeysStale', `olap_warden_oidc_keys_stale{${POD}}`, '0x2 1x20', '0x2 1x4 0x20'],
     ['OlapWardenConfigRejected', `olap_warden_config_rejected{${POD}}`, '0x10 1x10', '0x20'],
     [

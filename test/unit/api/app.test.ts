@@ -293,6 +293,7 @@ describe('authorization', () => {
           denied: (_request, action, _resource, decision) => records.push([action, decision.reason]),
           written: () => records.push('written'),
           requireWritable: () => undefined,
+          login: () => undefined,
         },
       },
     });

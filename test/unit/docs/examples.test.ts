@@ -29,7 +29,7 @@ const RUN_BY: Readonly<Record<string, Readonly<Record<string, readonly string[]>
 };
 
 /** Blocks that are neither commands nor data: a sketch of folders, excerpts of answers, generated help texts. Their number on each page. */
-const TEXTS: Readonly<Record<string, number>> = { 'docs/architecture.md': 1, 'docs/commands.md': 2, 'docs/rbac.md': 1 };
+const TEXTS: Readonly<Record<string, number>> = { 'docs/architecture.md': 1, 'docs/commands.md': 3, 'docs/rbac.md': 1 };
 
 const CHECKED = new Set(['json', 'yaml', 'sh', 'console']);
 

@@ -28,6 +28,7 @@ const ownFlags = (source: string): string[] =>
 const SERVICE_FLAGS = new Set([...SETTING_KEYS.keys(), 'config', 'set', 'help']);
 const FLAGS: Readonly<Record<string, ReadonlySet<string>>> = {
   check: new Set(ownFlags('src/commands/check.ts')),
+  audit: new Set(ownFlags('src/commands/audit.ts')),
   standalone: SERVICE_FLAGS,
   gateway: SERVICE_FLAGS,
   operator: SERVICE_FLAGS,
@@ -137,7 +138,7 @@ describe('the documentation has every', () => {
 
   it('flag of a command with flags of its own', () => {
     const page = read('docs/commands.md');
-    for (const command of ['check']) {
+    for (const command of ['check', 'audit']) {
       const [, chapter = ''] = page.split(`\n## ${command}\n`);
       const missing = [...FLAGS[command]!].filter((flag) => !new RegExp(`--${flag}\\b`).test(chapter));
       expect(missing, command).toEqual([]);

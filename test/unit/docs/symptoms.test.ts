@@ -61,6 +61,16 @@ const TESTS: readonly (readonly [symptom: string, test: string, text: string])[]
     'no change is made while the audit file cannot',
   ],
   [
+    'the records of your changes',
+    'test/unit/api/rbac/audit.test.ts',
+    'the records of your changes would exceed the share of the audit file',
+  ],
+  [
+    'the last record of the audit file',
+    'test/integration/app/logged-symptoms.test.ts',
+    'the last record of the audit file is incomplete',
+  ],
+  [
     'the keys of the OIDC',
     'test/faults/surroundings.integration.test.ts',
     'failed to read the keys of the OIDC issuer',

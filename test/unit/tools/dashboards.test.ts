@@ -12,7 +12,7 @@ import { DEFINITIONS_METRIC } from '../../../src/app/parts/definitions.ts';
 import { healthMetrics } from '../../../src/health/metrics.ts';
 import { observeExpiries } from '../../../src/operator/reconcilers/expiry-metrics.ts';
 import { prometheusMetrics } from '../../../src/operator/metrics.ts';
-import { countAuditFailures } from '../../../src/app/parts/audit.ts';
+import { auditMetrics } from '../../../src/app/parts/audit.ts';
 import { countDroppedLines } from '../../../src/platform/log-output.ts';
 import { observeUpstreams } from '../../../src/platform/upstream-metrics.ts';
 import { observeSpace, prometheusQueryMetrics } from '../../../src/results/metrics.ts';
@@ -40,7 +40,7 @@ async function exported(): Promise<Set<string>> {
   observeSpace(registry, () => undefined);
   observeUpstreams(registry, new FakeClock());
   countDroppedLines(registry);
-  countAuditFailures(registry);
+  auditMetrics(registry);
   registry.registerMetric(new Gauge({ ...DEFINITIONS_METRIC, registers: [] }));
   const text = await registry.metrics();
   return new Set([...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name));

@@ -166,6 +166,7 @@ export class Authentication {
     this.#attempts.failed(attempt);
     const why = result.outcome === 'rejected' ? result.message : 'unknown kind of credential';
     request.log.info({ clientAddress: request.clientAddress, reason: why }, 'authentication failed');
+    request.server.audit.login(request, { action: 'Authenticate', status: 401, message: why });
     return unauthorized(request, why);
   }
 }

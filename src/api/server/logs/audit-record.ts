@@ -30,38 +30,80 @@ const Change = Type.Object(
   { additionalProperties: false },
 );
 
-/** One record of the audit log. `docs/audit-record.schema.json` is generated from it. */
-export const AuditRecord = Type.Object(
+/** The position of a record in its file. */
+const link = {
+  writer: Type.String({ description: 'The process that wrote the record, a random name for each start.' }),
+  sequence: Type.Integer({ minimum: 1, description: 'Number of the record among those of this writer in this file.' }),
+  previous: Type.String({
+    description:
+      'SHA-256 (hex) of the line before of the same writer, without its line break; of a `start`, of the last line that was in the file, and 64 zeros where there was none.',
+  }),
+};
+const optionalLink = Type.Partial(Type.Object(link)).properties;
+
+/** The first record of a process in a file. */
+const AuditStart = Type.Object(
+  {
+    version: Type.Literal(1),
+    type: Type.Literal('start', { description: 'A process begins to write into this file.' }),
+    time: Type.String({ format: 'date-time' }),
+    incomplete: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description:
+          'Bytes of an incomplete line at the end of the file: the process before ended while it wrote a record. `previous` is the hash of this line.',
+      }),
+    ),
+    ...link,
+  },
+  { additionalProperties: false },
+);
+export type AuditStart = Static<typeof AuditStart>;
+
+/** One record of the audit log. */
+const AuditRecord = Type.Object(
   {
     version: Type.Literal(1, { description: 'Version of this schema. Fields may be added within a version.' }),
-    type: StringEnum(['write', 'denied'], {
-      description: 'A write with its outcome, or a call that was denied.',
+    type: StringEnum(['write', 'denied', 'login'], {
+      description: 'A write with its outcome; a call that was denied; a sign-in, a sign-out or a failed login.',
     }),
     time: Type.String({ format: 'date-time', description: 'Time of the outcome.' }),
     requestId: Type.String({ description: 'The `X-Request-Id` of the response.' }),
-    principal: Type.String({ description: 'SRN of the caller.' }),
-    authenticator: Type.String({ description: 'The authenticator that accepted the credential.' }),
+    principal: Type.Optional(Type.String({ description: 'SRN of the caller; absent of a failed login.' })),
+    authenticator: Type.Optional(
+      Type.String({ description: 'The authenticator that accepted the credential; absent of a failed login.' }),
+    ),
+    groups: Type.Optional(
+      Type.Array(Type.String(), {
+        maxItems: 20,
+        description: 'The first groups of the caller, cut at 128 characters.',
+      }),
+    ),
+    groupCount: Type.Optional(Type.Integer({ description: 'Number of the groups, if not all are listed.' })),
     clientAddress: Type.String({ description: 'From `X-Forwarded-For` where the proxy is trusted.' }),
     method: Type.String(),
     route: Type.String({ description: 'Pattern of the path.' }),
-    action: Type.String({ description: 'The action that was required, such as `AttachPolicy`.' }),
-    resource: Type.String({ description: 'SRN of the resource that the action was required on.' }),
+    action: Type.String({
+      description:
+        'The action that was required, such as `AttachPolicy`; of a login `SignIn` or `SignOut` at the dashboard, or `Authenticate` for a failed login.',
+    }),
+    resource: Type.Optional(
+      Type.String({ description: 'SRN of the resource that the action was required on; absent of a login.' }),
+    ),
     outcome: StringEnum(['succeeded', 'denied', 'rejected', 'failed', 'unknown'], {
       description:
         'denied: no right; rejected: an invalid request or a conflict (status 4xx); failed: status 5xx, parts of it may have been written, see `changes`; unknown: the client disconnected before the response.',
     }),
     status: Type.Integer({ description: 'HTTP status of the response; 499 if the client disconnected before it.' }),
-    decision: StringEnum(
-      ['allowed', 'systemAdmin', 'conditional', 'explicitDeny', 'implicitDeny', 'invalidPolicy', 'owner'],
-      {
+    decision: Type.Optional(
+      StringEnum(['allowed', 'systemAdmin', 'conditional', 'explicitDeny', 'implicitDeny', 'invalidPolicy', 'owner'], {
         description:
-          'conditional: denied, because only a part of the table may be read; systemAdmin: allowed by the role `system-admin`, although a deny or an invalid policy applies; owner: the caller needs no right for the write, because it owns what is changed, such as its stored result.',
-      },
+          'conditional: denied, because only a part of the table may be read; systemAdmin: allowed by the role `system-admin`, although a deny or an invalid policy applies; owner: the caller needs no right for the write, because it owns what is changed, such as its stored result. Absent of a login.',
+      }),
     ),
-    statements: Type.Array(Statement, {
-      maxItems: 10,
-      description: 'The first statements that determined the decision.',
-    }),
+    statements: Type.Optional(
+      Type.Array(Statement, { maxItems: 10, description: 'The first statements that determined the decision.' }),
+    ),
     path: Type.Optional(
       Type.String({
         description:
@@ -95,19 +137,23 @@ export const AuditRecord = Type.Object(
     count: Type.Optional(
       Type.Integer({
         minimum: 1,
-        description: 'Of a denied call: number of equal calls (caller, action, resource) in this record.',
+        description: 'Of a refused call: number of equal calls (caller, action, resource, message) in this record.',
       }),
     ),
     since: Type.Optional(
-      Type.String({ format: 'date-time', description: 'Of a denied call: time of the first of them.' }),
+      Type.String({ format: 'date-time', description: 'Of a refused call: time of the first of them.' }),
     ),
     leftOut: Type.Optional(
       Type.Literal(true, {
         description:
-          'True if the record stands for all further denied calls of the caller, with any action and resource: the caller exceeded the number of different denied calls that have records. `count` is their number; the other fields are those of the first.',
+          'True if the record stands for all further records of the caller that were left out, because they would exceed its share of the file. `count` is their number; the other fields are those of the first.',
       }),
     ),
+    ...optionalLink,
   },
-  { additionalProperties: false, title: 'olap-warden audit record' },
+  { additionalProperties: false },
 );
 export type AuditRecord = Static<typeof AuditRecord>;
+
+/** One line of an audit file. `docs/audit-record.schema.json` is generated from it. */
+export const AuditLine = Type.Union([AuditRecord, AuditStart], { title: 'olap-warden audit record' });

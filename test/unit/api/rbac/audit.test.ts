@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { AuditRecord } from '../../../../src/api/server/logs/audit-record.ts';
-import type { AuditLog } from '../../../../src/api/server/logs/audit.ts';
+import type { AuditLog, AuditLogOptions } from '../../../../src/api/server/logs/audit.ts';
 import { StoreError } from '../../../../src/store/resource-store.ts';
 import { roleResource } from '../../../../src/access/policy/srn.ts';
 import type { RequestContext } from '../../../../src/api/server/context.ts';
@@ -19,10 +19,13 @@ let clock: FakeClock;
 let audit: AuditLog;
 afterEach(() => gateway.app.close());
 
-async function start(roles: readonly string[] = ['system-admin']): Promise<void> {
+async function start(
+  roles: readonly string[] = ['system-admin'],
+  options: Partial<AuditLogOptions> = {},
+): Promise<void> {
   records = [];
   clock = new FakeClock();
-  audit = validAuditLog(records, clock);
+  audit = validAuditLog(records, clock, options);
   gateway = await testGateway({ roles, parts: { audit } });
 }
 
@@ -154,19 +157,23 @@ describe('the audit record of a denied call', () => {
     expect(records).toHaveLength(2002);
   });
 
-  it('is one for all further calls of a caller who tries many names, and others keep theirs', async () => {
-    await start(['table-reader']);
+  it('is one for all further calls of a caller who fills its share, and others keep theirs', async () => {
+    await start(['table-reader'], { bytesOfFile: 1 });
     for (let index = 0; index < 5000; index++) deny('hostile', `r${index}`);
+    const own = records.length;
+    expect(own).toBeLessThan(200);
     deny('hostile', 'r7');
     deny('other', 'r1');
-    expect(records).toHaveLength(101);
+    expect(records).toHaveLength(own + 1);
     await clock.advance(300_000);
-    const summaries = records.slice(101).map(({ principal, resource, count, leftOut }) => {
-      return [principal, resource, count, leftOut];
+    const [repeated, left, ...rest] = records.slice(own + 1).map(({ resource, count, leftOut }) => {
+      return [resource, count, leftOut];
     });
-    expect(summaries).toEqual([
-      ['srn2:user#hostile', 'srn2:role#r7', 1, undefined],
-      ['srn2:user#hostile', 'srn2:role#r100', 4900, true],
+    // The share is full again after some minutes, so the record of the repetition is written.
+    expect([repeated, left, rest]).toEqual([
+      ['srn2:role#r7', 1, undefined],
+      [`srn2:role#r${own}`, 5000 - own, true],
+      [],
     ]);
     deny('hostile', 'r9999');
     expect(records.at(-1)).toMatchObject({ resource: 'srn2:role#r9999', count: 1 });
@@ -182,17 +189,100 @@ describe('the audit record of a denied call', () => {
   });
 });
 
-/** A denied call of another caller. */
-function deny(user: string, role: string): void {
-  const request = {
+describe('the share of a caller', () => {
+  const LONG = 'x'.repeat(4000);
+  const small = { bytesOfFile: 1 };
+
+  it('bounds the records of refused writes, of each outcome, and says how many are left out', async () => {
+    let leftOut = 0;
+    await start(['rbac-admin'], { ...small, onLeftOut: () => leftOut++ });
+    for (let index = 0; index < 300; index++) {
+      const path =
+        index % 2 === 0 ? `/roles/${inPath('role', `absent${index}`)}` : `/policies/${inPath('policy', `p${index}`)}`;
+      await gateway.call('PUT', path, { description: LONG + index });
+    }
+    const bytes = records.reduce((sum, record) => sum + JSON.stringify(record).length, 0);
+    expect(bytes).toBeLessThan(72 * 1024);
+    expect(leftOut).toBe(300 - records.length);
+    const written = records.length;
+    await clock.advance(300_000);
+    expect(records.slice(written)).toMatchObject([{ leftOut: true, count: leftOut, outcome: 'rejected' }]);
+    expect(records.at(-1)).not.toHaveProperty('asked');
+  });
+
+  it('leaves no change of access out: what has no room is refused before it is made', async () => {
+    await start(['system-admin'], small);
+    const statuses: number[] = [];
+    for (let index = 0; index < 60; index++) {
+      statuses.push((await gateway.call('POST', '/roles', { name: `r${index}`, description: LONG })).status);
+    }
+    const made = statuses.filter((status) => status === 200).length;
+    expect(made).toBeGreaterThan(5);
+    expect(new Set(statuses)).toEqual(new Set([200, 429]));
+    expect(records.filter(({ outcome }) => outcome === 'succeeded')).toHaveLength(made);
+    expect(gateway.store.list('Role').filter(({ metadata }) => /^r\d/.test(metadata.name))).toHaveLength(made);
+    const refused = await gateway.call('POST', '/roles', { name: 'further' });
+    expect(refused.body.message).toMatch('the records of your changes would exceed the share of the audit file');
+    expect(refused.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+    await clock.advance(3_600_000);
+    expect((await gateway.call('POST', '/roles', { name: 'further' })).status).toBe(200);
+  });
+
+  it('of refused calls is not that of changes', async () => {
+    await start(['rbac-admin'], small);
+    for (let index = 0; index < 300; index++) await gateway.call('GET', `/roles/x${index}`);
+    for (let index = 0; index < 300; index++) deny('alice@example.com', `r${index}`);
+    expect((await gateway.call('POST', '/roles', { name: 'made' })).status).toBe(200);
+    expect(records.at(-1)).toMatchObject({ action: 'CreateRole', outcome: 'succeeded' });
+  });
+});
+
+describe('the files', () => {
+  it('are apart for administrators, for changes of access and for the rest', async () => {
+    const files: string[] = [];
+    const administrators = new Set(['srn2:user#root']);
+    await start(['rbac-admin'], {
+      isAdministrator: ({ srn }) => administrators.has(srn),
+      write: ({ action, outcome }, file) => files.push(`${file} ${action} ${outcome}`),
+    });
+    await gateway.call('POST', '/roles', { name: 'r' });
+    await gateway.call('POST', '/roles', { name: 'r' });
+    await gateway.call('GET', '/who-can?action=*&resource=srn2:cluster%23*');
+    deny('someone', 'r1');
+    deny('root', 'r1');
+    expect(files).toEqual([
+      'access CreateRole succeeded',
+      'calls CreateRole rejected',
+      'calls GetRole denied',
+      'administrators GetRole denied',
+    ]);
+  });
+
+  it('have the groups of the caller, cut', async () => {
+    await start();
+    const groups = Array.from({ length: 30 }, (_, index) => `${index}`.padEnd(200, 'g'));
+    audit.denied(callOf('many', groups), 'GetRole', roleResource('r'), DENIED);
+    expect(records[0]?.groups).toHaveLength(20);
+    expect(records[0]?.groups?.[0]).toHaveLength(129);
+    expect(records[0]?.groupCount).toBe(30);
+  });
+});
+
+const DENIED = { allowed: false, reason: 'implicitDeny', matchedStatements: [] } as const;
+
+function callOf(user: string, groups: readonly string[] = []): RequestContext {
+  return {
     id: 'x',
     method: 'GET',
     clientAddress: '127.0.0.1',
-    principal: { ...ALICE, srn: `srn2:user#${user}`, id: user },
+    principal: { ...ALICE, srn: `srn2:user#${user}`, id: user, groups },
     routeOptions: { url: '/x' },
   } as unknown as RequestContext;
-  const decision = { allowed: false, reason: 'implicitDeny', matchedStatements: [] } as const;
-  audit.denied(request, 'GetRole', roleResource(role), decision);
+}
+
+/** A denied call of another caller. */
+function deny(user: string, role: string): void {
+  audit.denied(callOf(user), 'GetRole', roleResource(role), DENIED);
 }
 
 describe('every operation that changes something', () => {

@@ -156,6 +156,7 @@ describe('the dashboard', () => {
       denied: (_request: unknown, action: string) => denied.push(action),
       written: () => undefined,
       requireWritable: () => undefined,
+      login: () => undefined,
     };
     const narrow = await testApp({
       authorizer: counted,

@@ -15,7 +15,13 @@ describe('the audit file', () => {
   it('is rotated by its size, keeps a number of files, and loses no record in those', async () => {
     const errors: unknown[] = [];
     const path = join(folder, 'logs/audit.jsonl');
-    const options = { path, maxBytes: 100, maxFiles: 2, onError: (error: unknown) => errors.push(error) };
+    const options = {
+      path,
+      maxBytes: 600,
+      maxFiles: 2,
+      now: Date.now,
+      onError: (error: unknown) => errors.push(error),
+    };
     const file = new AuditFile(options);
     for (let index = 0; index < 20; index++) file.append({ index, text: 'x'.repeat(10) });
     file.close();
@@ -27,9 +33,10 @@ describe('the audit file', () => {
     const lines: number[] = [];
     for (const name of ['audit.jsonl.2', 'audit.jsonl.1', 'audit.jsonl']) {
       const text = await readFile(join(folder, 'logs', name), 'utf8');
-      expect(text.length).toBeLessThanOrEqual(100);
-      for (const line of text.trimEnd().split('\n')) lines.push((JSON.parse(line) as { index: number }).index);
+      expect(text.length).toBeLessThanOrEqual(600);
+      lines.push(...indexes(text));
     }
+    expect(lines.length).toBeGreaterThan(5);
     expect(lines).toEqual(Array.from({ length: lines.length }, (_, offset) => 21 - lines.length + offset));
   });
 
@@ -39,6 +46,7 @@ describe('the audit file', () => {
       path: join(folder, 'audit.jsonl'),
       maxBytes: 1000,
       maxFiles: 1,
+      now: Date.now,
       onError: (error) => errors.push(error),
     });
     file.close();
@@ -55,6 +63,7 @@ describe('the audit file', () => {
       path,
       maxBytes: 3 * 1024 * 1024,
       maxFiles: 5,
+      now: Date.now,
       onFailed: () => failed.push(1),
       onError: () => events.push('failed'),
       onRecovered: (missing) => events.push(`recovered, ${missing} missing`),
@@ -71,10 +80,10 @@ describe('the audit file', () => {
 
   it('does not divide a record that was written in part between two files', async () => {
     const path = join(folder, 'audit.jsonl');
-    const options = { path, maxBytes: 300_000, maxFiles: 2, onError: () => undefined };
+    const options = { path, maxBytes: 300_000, maxFiles: 2 };
     const script = [
       `import { AuditFile } from ${JSON.stringify(join(import.meta.dirname, '../../../../../src/api/server/logs/audit-file.ts'))};`,
-      `const file = new AuditFile({ ...${JSON.stringify(options)}, onError: () => undefined });`,
+      `const file = new AuditFile({ ...${JSON.stringify(options)}, now: Date.now, onError: () => undefined });`,
       // The signal of the limit is ignored by Node; the write stops at 100 blocks of 1024 bytes.
       `for (let index = 0; index < 3; index++) file.append({ index, text: 'x'.repeat(60_000) });`,
       `console.log(file.problem());`,
@@ -92,7 +101,15 @@ describe('the audit file', () => {
     ];
     const { stdout } = await execute('bash', limited);
     expect(stdout).toBe('the last record could not be written\nundefined\n');
-    const lines = (await readFile(path, 'utf8')).trimEnd().split('\n');
-    expect(lines.map((line) => (JSON.parse(line) as { index: number }).index)).toEqual([0, 1, 2, 3]);
+    expect(indexes(await readFile(path, 'utf8'))).toEqual([0, 1, 2, 3]);
   });
 });
+
+/** The indexes of the records, without those of starts. */
+function indexes(text: string): number[] {
+  const records = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { type?: string; index: number });
+  return records.filter(({ type }) => type !== 'start').map(({ index }) => index);
+}
