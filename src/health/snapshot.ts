@@ -276,6 +276,8 @@ export interface ReloadSummary {
   readonly unit: 'server' | 'segment';
   /** Servers of the table that did not respond. */
   readonly silent: readonly string[];
+  /** True if only one replica of each segment is known, and there are more: older engine versions merge what the servers report. */
+  readonly oneReplica: boolean;
 }
 
 export interface PrimaryKeys {

@@ -139,7 +139,7 @@ export function table(name: string, { config, ...more }: TableParts = {}): Table
     difference: readOk(viewDifference()),
     segments: readOk(segmentSummary()),
     size: readOk(sizes(0, 0)),
-    reload: readOk({ needed: { count: 0, names: [] }, unit: 'server', silent: [] }),
+    reload: readOk({ needed: { count: 0, names: [] }, unit: 'server', silent: [], oneReplica: false }),
     primaryKeys: NOT_READ,
     consumingRows: readOk(new Map()),
     consumption:

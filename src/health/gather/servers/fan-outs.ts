@@ -78,7 +78,7 @@ export class TableCalls {
       const needed = Object.keys(servers).filter((server) => objectOf(servers[server]).needReload === true);
       // The response omits servers that are down.
       const silent = [...assignment.servers.keys()].filter((server) => !(server in servers));
-      return { needed: sampleOf(needed), unit: 'server', silent };
+      return { needed: sampleOf(needed), unit: 'server', silent, oneReplica: false };
     } catch (error) {
       if (error instanceof StatusError && error.status === 404) return undefined;
       throw error;
@@ -91,7 +91,7 @@ export class TableCalls {
     schema: () => Promise<SchemaEntry>,
   ): Promise<ReloadSummary> {
     const completed = assignment.segments - assignment.consumingSegments;
-    if (completed === 0) return { needed: sampleOf([]), unit: 'segment', silent: [] };
+    if (completed === 0) return { needed: sampleOf([]), unit: 'segment', silent: [], oneReplica: false };
     if (completed > MAX_SEGMENTS_BY_METADATA) {
       throw new Error(
         `this engine version reports it only in the metadata of each segment, which is read for at most ${rounded(MAX_SEGMENTS_BY_METADATA)} segments; the table has ${rounded(completed)}`,
@@ -110,7 +110,9 @@ export class TableCalls {
     if (visitor.unreported.length > 0) {
       throw new Error(`this engine version does not report whether segments have ${visitor.unreported.join(', ')}`);
     }
-    return { needed: sampleOf(visitor.stale), unit: 'segment', silent: [] };
+    const replicas = [...assignment.servers.values()].reduce((sum, { segments }) => sum + segments, 0);
+    const oneReplica = replicas > assignment.segments;
+    return { needed: sampleOf(visitor.stale), unit: 'segment', silent: [], oneReplica };
   }
 
   async primaryKeys(table: TableEntry, assignment: Assignment): Promise<PrimaryKeys> {
@@ -161,7 +163,7 @@ export class TableCalls {
     // `DONE` with "already balanced": instances would be assigned again, but no segment would move.
     if (status === 'DONE') return { needed: !description.includes('already balanced'), detail: description };
     // The controller cannot compute an assignment for a tag without servers.
-    if (/No (?:enabled )?instance has the tag/u.test(description)) {
+    if (/No (?:enabled )?instance (?:has the|found with) tag/iu.test(description)) {
       throw new ReportedError(description, 'TENANT_SERVERS_CHECK');
     }
     throw new Error(`the rebalance dry run ended with status \`${status}\`: ${description}`);

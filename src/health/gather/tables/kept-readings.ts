@@ -153,7 +153,9 @@ const PARTS: Readonly<Record<KeptPart, (state: TableState) => Partial<TableState
   },
   reload: ({ reload }) => {
     if (!reload.ok) return unreadOr(reload);
-    return reload.value.needed.count > 0 || reload.value.silent.length > 0 ? undefined : { reload };
+    // Which replica is seen differs from one reading to the next.
+    const { needed, silent, oneReplica } = reload.value;
+    return needed.count > 0 || silent.length > 0 || oneReplica ? undefined : { reload };
   },
   rebalance: ({ rebalance }) => {
     if (!rebalance.ok) return unreadOr(rebalance);

@@ -97,8 +97,8 @@ cases('SEGMENTS_WITHOUT_ONLINE_REPLICA_CHECK', [
   },
 ]);
 
-const reload = (count: number, silent: string[] = [], unit: 'server' | 'segment' = 'server') =>
-  readOk({ needed: { count, names: ['Server_a_8098'].slice(0, count) }, unit, silent });
+const reload = (count: number, silent: string[] = [], unit: 'server' | 'segment' = 'server', oneReplica = false) =>
+  readOk({ needed: { count, names: ['Server_a_8098'].slice(0, count) }, unit, silent, oneReplica });
 
 cases('TABLE_SEGMENTS_RELOAD_CHECK', [
   { name: 'nothing to reload', snapshot: snapshot([table('t_OFFLINE', { reload: reload(0) })]) },
@@ -113,6 +113,11 @@ cases('TABLE_SEGMENTS_RELOAD_CHECK', [
     snapshot: snapshot([table('t_OFFLINE', { reload: reload(1, [], 'segment') })]),
     entities: ['t_OFFLINE'],
     finding: '1 segment needs a reload',
+  },
+  {
+    name: 'no segment of the replicas that an old engine version reports',
+    snapshot: snapshot([table('t_OFFLINE', { reload: reload(0, [], 'segment', true) })]),
+    message: 'this engine version reports one replica of each segment, another one in each run',
   },
   {
     name: 'a server that did not respond',

@@ -73,7 +73,9 @@ cases('TABLE_SEGMENTS_RELOAD_CHECK', [
   {
     name: 'a fault and a server that did not respond',
     snapshot: snapshot([
-      table('t_OFFLINE', { reload: readOk({ needed: { count: 1, names: [A] }, unit: 'server', silent: [B] }) }),
+      table('t_OFFLINE', {
+        reload: readOk({ needed: { count: 1, names: [A] }, unit: 'server', silent: [B], oneReplica: false }),
+      }),
     ]),
     entities: ['t_OFFLINE', 't_OFFLINE'],
     message: '1 table has segments that need a reload; 1 part of the cluster could not be read',

@@ -432,6 +432,12 @@ describe('a recorded cluster of 0.11.0', () => {
     expect(outcome.findings[0]?.message).toContain('`text-index` of `note`');
   });
 
+  it('says that it knows one replica of each segment, where a table has two', async () => {
+    const { status, message } = await outcomeOf(engine, 'TABLE_SEGMENTS_RELOAD_CHECK');
+    expect(status).toBe('PASS');
+    expect(message).toContain('reports one replica of each segment');
+  });
+
   it('says that primary keys are an estimate', async () => {
     expect((await outcomeOf(engine, 'HIGH_UPSERT_PRIMARY_KEYS_CHECK')).message).toContain('estimated by a query');
   });
