@@ -11,37 +11,11 @@ import {
   type PartlyAllowed,
 } from './conditions/partly-allowed.ts';
 import { compilePolicy, type CompiledPolicy, type CompiledStatement } from './compiled-policy.ts';
+import type { DecisionObserver, RoleLookup } from './decision-ports.ts';
 import { GrantSet, type HeldPolicy } from './grants/grant-set.ts';
 import type { Principal } from '../principal.ts';
 import type { Deployment, Srn } from './srn.ts';
 import { questionOf, type Question } from './question.ts';
-
-/** The roles of a principal, and the time in which they are valid if no assignment changes. */
-export interface HeldRoles {
-  /** Names of all roles of all subjects of the principal, without duplicates. */
-  readonly roles: readonly string[];
-  /** Milliseconds since the epoch, inclusive: the last expiry that has passed; -Infinity for none. */
-  readonly validFrom: number;
-  /** Milliseconds since the epoch, exclusive: the next expiry; Infinity for none. */
-  readonly validUntil: number;
-}
-
-/** Maps principals to roles. */
-export interface RoleLookup {
-  heldRoles(principal: Principal): HeldRoles;
-}
-
-/** Receives the callers and statements that determine decisions, each at least once a day. */
-export interface DecisionObserver {
-  /** Today, in days since the epoch (UTC). */
-  readonly day: number;
-  /** The first decision of a day for a principal. */
-  principalDecided(principal: Principal): void;
-  /** The first decision of a day by a statement. */
-  statementDecided(statement: CompiledStatement): void;
-  /** The first decision of a day for a principal by a statement of a policy. */
-  policyDecided(principal: Principal, grants: GrantSet, policy: string): void;
-}
 
 export interface DecisionEngineOptions {
   readonly clock?: WallClock;
@@ -69,9 +43,6 @@ const MAX_KNOWN_PARTS = 16;
 const NOTHING: Reading = { allowed: false };
 const ALL: Reading = { allowed: true, conditions: undefined };
 
-/** Approximate memory cost of a statement in an index relative to a list. */
-const INDEXED_WEIGHT = 16;
-const LISTED_LIMIT = 128;
 /** Limits the memory of all grant sets to some tens of megabytes; the oldest is evicted first. */
 const MAX_WEIGHT = 1_000_000;
 
@@ -316,7 +287,7 @@ export class DecisionEngine implements Decisions {
 
   #remember(grants: GrantSet): void {
     this.#grantSets.set(grants.key, grants);
-    this.#weight += weightOf(grants);
+    this.#weight += grants.weight;
     for (const role of grants.roles) {
       const sets = this.#setsByRole.get(role);
       if (sets) sets.add(grants);
@@ -331,16 +302,11 @@ export class DecisionEngine implements Decisions {
   #forget(grants: GrantSet): void {
     grants.stale = true;
     this.#grantSets.delete(grants.key);
-    this.#weight -= weightOf(grants);
+    this.#weight -= grants.weight;
     for (const role of grants.roles) {
       const sets = this.#setsByRole.get(role);
       sets?.delete(grants);
       if (sets?.size === 0) this.#setsByRole.delete(role);
     }
   }
-}
-
-function weightOf(grants: GrantSet): number {
-  const { statementCount: count, roles } = grants;
-  return 16 + roles.length + count * (count > LISTED_LIMIT ? INDEXED_WEIGHT : 1);
 }

@@ -1,7 +1,7 @@
 import type { Policy } from '../../resources/kinds.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import type { CompiledStatement } from '../policy/compiled-policy.ts';
-import type { DecisionObserver } from '../policy/decision.ts';
+import type { DecisionObserver } from '../policy/decision-ports.ts';
 import type { GrantSet } from '../policy/grants/grant-set.ts';
 import type { Principal } from '../principal.ts';
 import { assignmentUsageKey, roleUsageKey, statementUsageKey, tokenUsageKey } from './usage-keys.ts';

@@ -17,6 +17,9 @@ import { findMissingGrant } from './missing-grant.ts';
 import { firstMatch, indexStatements, matches } from './statement-index.ts';
 import type { StatementIndex } from './statement-list.ts';
 
+/** Approximate memory cost of a statement in an index relative to a list. */
+const INDEXED_WEIGHT = 16;
+const LISTED_LIMIT = 128;
 /** Maximum statements listed in a decision; they are for humans and logs. */
 export const MAX_MATCHED_STATEMENTS = 100;
 
@@ -94,6 +97,12 @@ export class GrantSet {
     this.#allows = indexStatements(allows.filter(({ conditions }) => conditions === undefined));
     const conditional = allows.filter(({ conditions }) => conditions !== undefined);
     this.#conditional = conditional.length === 0 ? undefined : indexStatements(conditional);
+  }
+
+  /** Approximate memory. */
+  get weight(): number {
+    const count = this.statementCount;
+    return 16 + this.roles.length + count * (count > LISTED_LIMIT ? INDEXED_WEIGHT : 1);
   }
 
   /** Whether a statement has conditions. */
