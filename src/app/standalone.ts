@@ -1,4 +1,6 @@
 import { resolve } from 'node:path';
+import { SettingsError } from '../config/keys.ts';
+import type { Properties } from '../config/properties.ts';
 import { fileDocument } from '../store/folder/file-document.ts';
 import { FolderStore } from '../store/folder/folder-store.ts';
 import { systemClock } from '../platform/clock.ts';
@@ -18,6 +20,7 @@ import { composeRestApi } from './parts/rest-api.ts';
 import { serve } from './parts/serve.ts';
 import { ensureSessionKey } from './parts/session-key.ts';
 import { openTokenFile } from './parts/token-file.ts';
+import { PROPERTIES } from './parts/properties.ts';
 import type { ServiceDefinition } from './service.ts';
 
 /** Time limit for the predefined roles and the first administrator. */
@@ -28,6 +31,7 @@ export const standalone: ServiceDefinition = { name: 'standalone', defaultHost: 
 
 async function compose(boot: Boot, context: CommandContext): Promise<number> {
   const { settings, log, closers } = boot;
+  refuseCleaner(boot.live.get());
   const dataDir = resolve(settings['data-dir']);
   const store = await FolderStore.open(dataDir, {
     onError: (error, { kind, during }) => log.warn({ err: error, kind, during }, 'manifest store problem'),
@@ -53,6 +57,25 @@ async function compose(boot: Boot, context: CommandContext): Promise<number> {
     context.stdout(`The token of the administrator admin@localhost is in ${resolve(dataDir, 'admin-token')}\n`);
   }
   return port;
+}
+
+/**
+ * The process deletes its own expired results, so what configures the operator's cleaner would be without effect.
+ * @throws {SettingsError}
+ */
+function refuseCleaner(properties: Properties): void {
+  const frequency = 'controller.cluster.pagination.cleaner.frequencyPeriod';
+  const unset = [
+    'controller.cluster.pagination.cleaner.initialDelay',
+    'controller.admin.auth.provider.class',
+    'controller.admin.auth.url',
+  ] as const;
+  const written: string[] = unset.filter((key) => properties[key] !== undefined);
+  if (properties[frequency] !== PROPERTIES.keys.get(frequency)?.default) written.push(frequency);
+  if (written.length === 0) return;
+  const why =
+    'it configures the cleaner of the operator; `standalone` deletes its own expired results every 30 seconds';
+  throw new SettingsError(written.map((key) => `\`${key}\` has no effect here: ${why}`));
 }
 
 /**
