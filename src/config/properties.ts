@@ -50,6 +50,21 @@ const QuerySchema = Type.Object({
     maximum: 10_000,
     live: true,
   }),
+  'olap.broker.pagination.downloads.max.in.all': integer({
+    description:
+      'Downloads that a gateway sends at once, each with up to 7 MiB of `max-answer-bytes`. Further ones get 503. Converting rows takes CPU time of all requests.',
+    default: 8,
+    minimum: 1,
+    maximum: 1000,
+    live: true,
+  }),
+  'olap.broker.pagination.downloads.max.per.caller': integer({
+    description: 'Downloads of one caller that a gateway sends at once. Further ones get 503.',
+    default: 4,
+    minimum: 1,
+    maximum: 1000,
+    live: true,
+  }),
   'olap.broker.pagination.async.max.running': integer({
     description:
       'Asynchronous queries that a gateway runs at once. Further ones wait. One caller gets at most three quarters of the places.',

@@ -20,6 +20,8 @@ export interface PaginationSettings {
   readonly linkLifetimeMs: number;
   /** Maximum concurrent submissions on this gateway; further ones get 503: `olap.broker.pagination.max.submissions`. */
   readonly maxSubmissions: number;
+  /** Downloads at once on this gateway; further ones get 503: `olap.broker.pagination.downloads.*`. */
+  readonly downloads: DownloadLimits;
   /** Asynchronous queries: `olap.broker.pagination.async.*`. */
   readonly async: AsyncSettings;
   /** `pinot.broker.default.query.limit` of the engine: `olap.broker.query.default.limit`. */
@@ -27,6 +29,12 @@ export interface PaginationSettings {
   /** Whether responses are compressed for clients that accept it: `olap.broker.pagination.compression`. */
   readonly compression: boolean;
   readonly storageCleaner: StorageCleanerSettings;
+}
+
+export interface DownloadLimits {
+  readonly maxInAll: number;
+  /** A caller that reads slowly, or never ends its downloads, must not occupy all of them. */
+  readonly maxPerCaller: number;
 }
 
 /** Limits of asynchronous queries on this gateway. */
@@ -50,6 +58,7 @@ export const DEFAULT_PAGINATION_SETTINGS: PaginationSettings = {
   maxExpirationMs: 0,
   linkLifetimeMs: 0,
   maxSubmissions: 64,
+  downloads: { maxInAll: 8, maxPerCaller: 4 },
   async: { maxRunning: 16, maxPerCaller: 16, maxInAll: 256, maxTimeMs: HOUR_MS },
   defaultLimit: 10,
   compression: true,

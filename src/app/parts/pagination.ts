@@ -10,6 +10,10 @@ export function paginationSettings(properties: Properties): PaginationSettings {
     maxExpirationMs: properties['olap.broker.pagination.max.expiration'],
     linkLifetimeMs: properties['olap.broker.pagination.links.expiration'],
     maxSubmissions: properties['olap.broker.pagination.max.submissions'],
+    downloads: {
+      maxInAll: properties['olap.broker.pagination.downloads.max.in.all'],
+      maxPerCaller: properties['olap.broker.pagination.downloads.max.per.caller'],
+    },
     async: {
       maxRunning: properties['olap.broker.pagination.async.max.running'],
       maxPerCaller: properties['olap.broker.pagination.async.max.per.caller'],

@@ -48,7 +48,7 @@ export class PaginatedQueries {
     this.#holder = holderAddress(options.store, options.identity);
     this.#clock = options.clock;
     this.#metrics = options.metrics ?? NO_METRICS;
-    this.#exports = new ExportLimit(options.limits);
+    this.#exports = new ExportLimit(() => options.settings().downloads, options.limits);
     this.#renewal = new Renewal(options);
     this.submissions = new Submissions(options, this.#readers);
   }
