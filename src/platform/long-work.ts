@@ -94,9 +94,12 @@ export class LongWork {
 
   #wait(work: Work): Promise<void> | undefined {
     const place = this.#slices.acquire(work.key);
-    if (!(place instanceof Promise)) return void this.#begin(work, place);
-    work.isWaiting = true;
-    return place.then((given) => this.#begin(work, given));
+    if (place instanceof Promise) {
+      work.isWaiting = true;
+      return place.then((given) => this.#begin(work, given));
+    }
+    this.#begin(work, place);
+    return undefined;
   }
 
   #begin(work: Work, place: Place): void {

@@ -73,7 +73,9 @@ class BodyMemory {
       this.held += units;
     };
     const place = admit(memory, caller, { units, signal });
-    return place instanceof Promise ? place.then(add) : void add(place);
+    if (place instanceof Promise) return place.then(add);
+    add(place);
+    return undefined;
   }
 
   release(): void {
