@@ -58,12 +58,35 @@ export class AssignmentList {
   /**
    * Each subject of each role once, in the order of `roleSortKey`; only roles for which `readable` returns true.
    * @param readable undefined: none
+   * @param only the assignments of this subject; all if undefined
    */
-  *ofRoles(readable: ((role: string) => boolean) | undefined, range: ListRange): Slices<ListPart<RoleAssignmentView>> {
+  *ofRoles(
+    readable: ((role: string) => boolean) | undefined,
+    range: ListRange,
+    only?: Subject,
+  ): Slices<ListPart<RoleAssignmentView>> {
     if (readable === undefined) return NOTHING;
     const { after = '' } = range;
+    const wanted = only && this.#subjects.canonical(only);
+    const wantedKey = wanted && subjectKey(wanted.type, wanted.name);
     // Names have no character before the space of the keys, so the order of the roles is the order of the keys.
     const firstRole = after.split(' ', 1)[0] ?? '';
+    const byRole = yield* this.#byRole(firstRole);
+    const part = new PartBuilder<RoleAssignmentView>(range);
+    for (const role of yield* sorted(byRole.keys(), (name) => name)) {
+      yield;
+      if (!readable(role)) continue;
+      const found = yield* this.#found(byRole.get(role) ?? [], role, wantedKey);
+      for (const entry of yield* this.#inOrder(found)) {
+        if (`${role} ${entry.key}` > after && !part.add(Object.assign({ role }, this.#view(entry)))) return part;
+        yield;
+      }
+    }
+    return part;
+  }
+
+  /** The assignments of the roles from `firstRole` on. */
+  *#byRole(firstRole: string): Slices<Map<string, RoleAssignment[]>> {
     const byRole = new Map<string, RoleAssignment[]>();
     for (const assignment of this.#editor.store.list('RoleAssignment')) {
       yield;
@@ -73,21 +96,14 @@ export class AssignmentList {
       if (ofRole === undefined) byRole.set(role, [assignment]);
       else ofRole.push(assignment);
     }
-    const part = new PartBuilder<RoleAssignmentView>(range);
-    for (const role of yield* sorted(byRole.keys(), (name) => name)) {
-      yield;
-      if (!readable(role)) continue;
-      const found = yield* this.#found(byRole.get(role) ?? [], role);
-      for (const entry of yield* this.#inOrder(found)) {
-        if (`${role} ${entry.key}` > after && !part.add(Object.assign({ role }, this.#view(entry)))) return part;
-        yield;
-      }
-    }
-    return part;
+    return byRole;
   }
 
-  /** Each subject of a role once. A subject in several objects has the role until the last of its expiry times. */
-  *#found(assignments: readonly RoleAssignment[], role: string): Slices<Map<string, SubjectOfRole>> {
+  /**
+   * Each subject of a role once. A subject in several objects has the role until the last of its expiry times.
+   * @param only key of the only subject; all if undefined
+   */
+  *#found(assignments: readonly RoleAssignment[], role: string, only?: string): Slices<Map<string, SubjectOfRole>> {
     const found = new Map<string, SubjectOfRole>();
     for (const assignment of assignments) {
       if (assignment.spec.role !== role) continue;
@@ -95,6 +111,7 @@ export class AssignmentList {
       for (const sent of assignment.spec.subjects) {
         const subject = this.#subjects.canonical(sent);
         const key = subjectKey(subject.type, subject.name);
+        if (only !== undefined && key !== only) continue;
         const known = found.get(key);
         if (known === undefined || expiryOf(known.subject) < expiryOf(subject)) found.set(key, { subject, assignment });
       }

@@ -1,3 +1,4 @@
+import { compileGlob, globMatches } from '../../platform/glob.ts';
 import type { Slices } from '../../platform/long-work.ts';
 
 /** Which part of a list is asked for; the whole list by default. */
@@ -6,6 +7,8 @@ export interface ListRange {
   readonly after?: string | undefined;
   /** Maximum number of entries. */
   readonly limit?: number | undefined;
+  /** Entries whose key this matches only; `*` matches any characters. */
+  readonly name?: string | undefined;
 }
 
 export interface ListPart<T> {
@@ -49,9 +52,11 @@ export function* readablePart<T>(
   range: ListRange,
 ): Slices<ListPart<T>> {
   const part = new PartBuilder<T>(range);
+  const wanted = range.name === undefined ? undefined : compileGlob(range.name);
   for (let at = firstAfter(list, keyOf, range.after); at < list.length; at++) {
     yield;
     const item = list[at] as T;
+    if (wanted !== undefined && !globMatches(wanted, keyOf(item))) continue;
     if (mayRead(item) && !part.add(item)) break;
   }
   return part;

@@ -19,6 +19,7 @@ import {
   AssignmentRequest,
   CreateAssignmentRequest,
   ReplaceAssignmentsRequest,
+  SubjectListQuery,
 } from './schemas/assignments.ts';
 import { RoleParams } from './schemas/roles.ts';
 import { ListQuery } from './schemas/shared.ts';
@@ -177,28 +178,39 @@ export function assignmentRoutes(app: FastifyInstance, manager: RbacManager): vo
     },
   );
 
-  app.get<{ Querystring: ListQuery }>(
+  app.get<{ Querystring: SubjectListQuery }>(
     '/assignments',
     {
       schema: {
-        ...describe('listAllAssignments', 'The assignments of all roles that the caller may read, sorted by role.'),
+        ...describe(
+          'listAllAssignments',
+          'The assignments of all roles that the caller may read, or those of one subject, sorted by role.',
+        ),
         'x-docs': { ok: 'The subjects of the roles.', response: [{ role: 'analysts', ...ASSIGNMENT }] },
-        querystring: ListQuery,
+        querystring: SubjectListQuery,
         response: responsesOf(listOf(AssignmentOfRole), 400),
       },
     },
     (request, reply) => {
+      const only = subjectOfQuery(request.query);
       const readable = (role: string): boolean =>
         request.server.authorizer.isAllowed(request.principal, 'GetAssignment', roleResource(role));
       const mayReadAny = manager.directory.grantsOf(request.principal).mayAllow('GetAssignment', 'role');
       return sendList(request, reply, {
-        find: (range) => list.ofRoles(mayReadAny ? readable : undefined, range),
+        find: (range) => list.ofRoles(mayReadAny ? readable : undefined, range, only),
         keyOf: roleSortKey,
         view: (assignment) => withLastUse(assignment.role, assignment),
         schema: AssignmentOfRole,
       });
     },
   );
+}
+
+/** @throws {HttpError} 400 if one of both is missing */
+function subjectOfQuery({ subject, subjectType }: SubjectListQuery): Subject | undefined {
+  if (subject === undefined && subjectType === undefined) return undefined;
+  if (subject !== undefined && subjectType !== undefined) return subjectOf({ subject, subjectType });
+  throw new HttpError(400, '`subject` and `subjectType` in the query string: send both or none');
 }
 
 function subjectOf({ subject, subjectType }: Static<typeof AssignmentRequest>): Subject {

@@ -18,7 +18,7 @@ import {
   WrittenPolicy,
 } from './schemas/policies.ts';
 import { Role } from './schemas/roles.ts';
-import { ListQuery } from './schemas/shared.ts';
+import { ListQuery, NamedListQuery } from './schemas/shared.ts';
 import { sendList } from './lists.ts';
 import { write } from '../server/audited-write.ts';
 import {
@@ -46,19 +46,19 @@ export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
     const warnings = await manager.policyWarnings(principal, view.policyDocument);
     return warnings.length === 0 ? view : { ...view, warnings };
   };
-  app.get<{ Querystring: ListQuery }>(
+  app.get<{ Querystring: NamedListQuery }>(
     '/policies',
     {
       schema: {
         ...describe('listPolicies', 'The policies that the caller may read, by name.'),
         'x-docs': { ok: 'The policies.', response: [SUMMARY] },
-        querystring: ListQuery,
+        querystring: NamedListQuery,
         response: responsesOf(listOf(PolicySummary), 400),
       },
     },
     (request, reply) =>
       sendList(request, reply, {
-        find: (range) => policies.list(request.principal, range),
+        find: (range) => policies.list(request.principal, { ...range, name: request.query.name }),
         keyOf: nameOfObject,
         view: policySummary,
         schema: PolicySummary,

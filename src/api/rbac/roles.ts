@@ -19,7 +19,7 @@ import {
   UpdateRoleRequest,
   WrittenRole,
 } from './schemas/roles.ts';
-import { ListQuery } from './schemas/shared.ts';
+import { ListQuery, NamedListQuery } from './schemas/shared.ts';
 import { sendList } from './lists.ts';
 import { write } from '../server/audited-write.ts';
 import { responsesOf, Empty, listOf, nameFrom, nameFromPath, requireSameSrn, writtenView } from './support.ts';
@@ -59,19 +59,19 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
     },
   );
 
-  app.get<{ Querystring: ListQuery }>(
+  app.get<{ Querystring: NamedListQuery }>(
     '/roles',
     {
       schema: {
         ...describe('listRoles', 'The roles that the caller may read, by name.'),
         'x-docs': { ok: 'The roles.', response: [ROLE] },
-        querystring: ListQuery,
+        querystring: NamedListQuery,
         response: responsesOf(listOf(Role), 400),
       },
     },
     (request, reply) =>
       sendList(request, reply, {
-        find: (range) => roles.list(request.principal, range),
+        find: (range) => roles.list(request.principal, { ...range, name: request.query.name }),
         keyOf: nameOfObject,
         view: (role) => manager.withLastUse(roleView(role), roleUsageKey(role.metadata.name)),
         schema: Role,

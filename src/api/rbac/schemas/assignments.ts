@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { SUBJECT_TYPES } from '../../../resources/role-assignment.ts';
 import { StringEnum } from '../../../resources/schema.ts';
-import { closed, Time, history, lastUse, Nullable, readOnly } from './shared.ts';
+import { closed, ListQuery, Time, history, lastUse, Nullable, readOnly } from './shared.ts';
 
 export const AssignmentRequest = Type.Object(
   {
@@ -17,6 +17,13 @@ export const AssignmentRequest = Type.Object(
   },
   { ...closed, $id: 'AssignmentRequest' },
 );
+/** Of the list of all assignments. */
+export const SubjectListQuery = Type.Object({
+  ...ListQuery.properties,
+  subject: Type.Optional(AssignmentRequest.properties.subject),
+  subjectType: Type.Optional(AssignmentRequest.properties.subjectType),
+});
+export type SubjectListQuery = Static<typeof SubjectListQuery>;
 export type AssignmentRequest = Partial<Static<typeof AssignmentRequest>>;
 export const CreateAssignmentRequest = Type.Object(
   {

@@ -95,6 +95,19 @@ export const ListQuery = Type.Object({
 });
 export type ListQuery = Static<typeof ListQuery>;
 
+/** Of a list of named resources. */
+export const NamedListQuery = Type.Object({
+  ...ListQuery.properties,
+  name: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 253,
+      description: 'Resources of this name only; `*` matches any characters, as in `team-a-*`.',
+    }),
+  ),
+});
+export type NamedListQuery = Static<typeof NamedListQuery>;
+
 export const param = (name: string, kind: string) =>
   Type.Object({
     [name]: Type.String({

@@ -228,7 +228,9 @@ describe('roles over REST', () => {
     );
     const path = `/roles/${inPath('role', 'analysts')}`;
     const refused = await call('DELETE', path);
-    expect(refused.body.message).toBe('role `analysts` is assigned to a subject, which you may not read: delete the assignment first');
+    expect(refused.body.message).toBe(
+      'role `analysts` is assigned to a subject, which you may not read: delete the assignment first',
+    );
     const remove = async (of: string, name: string) => {
       const sent = { subject: name, subjectType: 'user-email' };
       const { status, body } = await call('POST', `/roles/${inPath('role', of)}/delete-assignment`, sent);
@@ -238,6 +240,36 @@ describe('roles over REST', () => {
       expect(await remove(of, 'ada@example.com')).toEqual(await remove(of, 'nobody@example.com'));
     expect((await remove('denied', 'nobody@example.com'))[0]).toBe(403);
     expect(store.get('RoleAssignment', 'one')).toBeUndefined();
+  });
+
+  it('lists the roles of one subject, and roles and policies by name', async () => {
+    const { call, store } = await testGateway();
+    for (const name of ['team-a-x', 'team-a-y', 'team-b']) store.seed(role(name), policy(name));
+    const ada = { type: 'user-email' as const, name: 'Ada@example.com' };
+    const group = { type: 'group' as const, name: 'g' };
+    store.seed(
+      roleAssignment('one', { role: 'team-a-x', subjects: [ada, group] }),
+      roleAssignment('two', { role: 'team-b', subjects: [group, ada] }),
+    );
+    const names = async (path: string) => (await call('GET', path)).body.map(({ name }: { name: string }) => name);
+    for (const kind of ['roles', 'policies']) {
+      expect(await names(`/${kind}?name=team-a-*`)).toEqual(['team-a-x', 'team-a-y']);
+      expect(await names(`/${kind}?name=team-b`)).toEqual(['team-b']);
+      const { headers } = await call('GET', `/${kind}?name=team-*&limit=2`);
+      const next = /<([^>]+)>/.exec(String(headers['link']))?.[1]?.replace(BASE, '') ?? '';
+      expect(await names(next)).toEqual(['team-b']);
+    }
+    const of = async (query: string) =>
+      (await call('GET', `/assignments?${query}`)).body.map(({ role: held, subject }: Record<string, string>) => [
+        held,
+        subject,
+      ]);
+    expect(await of('subject=ada@EXAMPLE.com&subjectType=email')).toEqual([
+      ['team-a-x', 'ada@example.com'],
+      ['team-b', 'ada@example.com'],
+    ]);
+    expect(await of('subject=nobody&subjectType=group')).toEqual([]);
+    expect((await call('GET', '/assignments?subject=g')).status).toBe(400);
   });
 
   it('lists the assignments of all roles that the caller may read', async () => {
