@@ -102,9 +102,10 @@ describe.each([
       }),
     ];
     expect(steps.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-    for (const { call, directory } of deployment.gateways) {
+    for (const gateway of deployment.gateways) {
+      const { directory } = gateway;
       await soon(async () => {
-        const { body } = await call('GET', `/policies/${inPath('policy', 'part')}`);
+        const { body } = await gateway.call('GET', `/policies/${inPath('policy', 'part')}`);
         expect(body.policyDocument).toEqual(policyDocument);
         const reading = directory.reading(ADA, tableResource(tableNameOf('events')));
         expect(reading.allowed && reading.conditions?.key).toContain('ada@example.com');
