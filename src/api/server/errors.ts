@@ -10,6 +10,7 @@ export const ErrorBody = Type.Object(
     error: Type.String({ description: 'The HTTP reason phrase; the message at paths of the controller.' }),
     message: Type.String({ description: 'What was wrong, where, and what would be right.' }),
     path: Type.String({ description: 'The path of the request.' }),
+    code: Type.Optional(Type.Integer({ description: 'The HTTP status code, only at paths of the controller.' })),
     numServersQueried: Type.Optional(
       Type.Integer({ description: 'Only for queries, always 0: the response contains nothing of a server.' }),
     ),

@@ -23,6 +23,7 @@ export type Error = {
   readonly error: string;
   readonly message: string;
   readonly path: string;
+  readonly code?: number;
   readonly numServersQueried?: number;
   readonly numServersResponded?: number;
 };

@@ -14,7 +14,10 @@ it('lets a caller begin four downloads, and read pages beside them', async () =>
   const gateways = await startGateways(1, { engine: engineOf(endpoint), store: memoryProperties });
   const ended = new AbortController();
   const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(WAIT_LIMIT_MS)]);
-  const call = (path: string, init: RequestInit & { headers?: Record<string, string> } = {}): Promise<Response> =>
+  const call = (
+    path: string,
+    init: { method?: string; body?: string; headers?: Record<string, string> } = {},
+  ): Promise<Response> =>
     fetch(`${gateways[0]!.url}${path}`, {
       signal,
       ...init,

@@ -243,6 +243,11 @@ describe('a download of a result', () => {
       }
     });
 
+    it('ends before its end where the value comes after the first megabyte', async () => {
+      const id = await result('LONG', ...Array.from({ length: 80_000 }, () => '1234567890123456789'), '"z"');
+      for (const format of ['arrow', 'parquet']) await expect(get(id, `?format=${format}`)).rejects.toThrow();
+    });
+
     it.each(['INT', 'LONG'])('has an %s in every spelling of an integer', async (type) => {
       const id = await result(type, '1.0', '12e2', '-0.0', '1200e-2', '-7', '"15"');
       const { rawPayload } = await get(id, '?format=arrow');
@@ -372,10 +377,16 @@ describe('a download of a result', () => {
     [7, '"0"'],
     [9, '["5 "]'],
     [10, '"a[5]"'],
-  ])('ends before its end where the value of column %i is %s, which is not of its type', async (at, value) => {
-    rows = [...ROWS, `[${COLUMNS.map(([, , values], i) => (i === at ? value : values[0])).join(',')}]`];
+  ])('names its first row where the value of column %i is %s, which is not of its type', async (at, value) => {
+    const row = `[${COLUMNS.map(([, , values], i) => (i === at ? value : values[0])).join(',')}]`;
+    rows = [...ROWS.slice(0, 5), row];
     const id = await submitted();
-    await expect(get(id, '?format=arrow')).rejects.toThrow();
-    await expect(get(id, '?format=parquet')).rejects.toThrow();
+    for (const format of ['arrow', 'parquet']) {
+      const { statusCode, body } = await get(id, `?format=${format}`);
+      expect([statusCode, body]).toEqual([
+        502,
+        expect.stringContaining(`row 5 of the result has a value in column ${at} `),
+      ]);
+    }
   });
 });
