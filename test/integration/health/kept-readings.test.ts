@@ -98,7 +98,7 @@ async function bothSee(isSeen: (snapshot: ClusterSnapshot) => boolean): Promise<
 }
 
 /** Read in each run: this version reports one replica of each segment, another one in each response. */
-const isReload = (call: string): boolean => /\/segments\/\w+\/metadata\?columns=/u.test(call);
+const isReload = (call: string): boolean => /\/segments\/\w+\/(?:needReload\?|metadata\?columns=)/u.test(call);
 
 /** Waits until a run reads nothing of the tables: a run during the last change keeps less. */
 async function readsNoTable(): Promise<void> {
