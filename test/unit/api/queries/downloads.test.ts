@@ -244,8 +244,9 @@ describe('a download of a result', () => {
     });
 
     it('ends before its end where the value comes after the first megabyte', async () => {
-      const id = await result('LONG', ...Array.from({ length: 80_000 }, () => '1234567890123456789'), '"z"');
-      for (const format of ['arrow', 'parquet']) await expect(get(id, `?format=${format}`)).rejects.toThrow();
+      const numbers = JSON.stringify(Array(1_000).fill(7));
+      const id = await result('LONG_ARRAY', ...Array.from({ length: 1_500 }, () => numbers), '["z"]');
+      await expect(get(id, '?format=arrow')).rejects.toThrow();
     });
 
     it.each(['INT', 'LONG'])('has an %s in every spelling of an integer', async (type) => {
