@@ -102,7 +102,7 @@ const DOCUMENT_SCHEMAS: Fields = {
         description: 'Resource names; `*` matches any characters within a level, `*` alone matches everything.',
         ...oneOrMore({ type: 'string', maxLength: 1024, pattern: SRN_PATTERN }),
       },
-      conditions: conditionsSchema,
+      conditions: { ...conditionsSchema, minProperties: 1 },
     },
   },
 };

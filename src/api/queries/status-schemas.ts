@@ -70,6 +70,7 @@ export const StatusQuerystring = Type.Object(
     wait: Type.Optional(
       Type.String({
         pattern: '^(?:[1-9]|[1-4]\\d|50)s$',
+        examples: ['20s'],
         description:
           'Waits until the query has ended, at most so long: 1s to 50s. A query that another gateway runs over a shared store is not waited for.',
       }),

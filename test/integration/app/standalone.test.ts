@@ -35,7 +35,9 @@ async function expectErrorBody(answer: Response, path: string): Promise<ErrorBod
     'timestamp',
   ];
   // Other methods at these paths are calls of the controller.
-  const names = Object.keys(body).filter((name) => name !== 'code' || (body as { code?: number }).code !== answer.status);
+  const names = Object.keys(body).filter(
+    (name) => name !== 'code' || (body as { code?: number }).code !== answer.status,
+  );
   expect(names.sort()).toEqual(keys);
   expect([body.status, body.path]).toEqual([answer.status, path]);
   expect(new Date(body.timestamp).toISOString()).toBe(body.timestamp);

@@ -350,13 +350,15 @@ describe('the documents of the gateway', () => {
 describe('while the event loop is blocked', () => {
   it.each([
     [3_000, 503, '5'],
-    [5_000, 200, undefined],
+    [600_000, 200, undefined],
   ])('requests that wait longer than %i ms for their turn get %i', async (maxTurnWaitMs, status, retryAfter) => {
     let elapsed = 0;
     // Each look at the clock takes four seconds.
     const clock = { ...systemClock, monotonic: () => (elapsed += 4_000) };
     app = await start({ parts: { clock, limits: { maxTurnWaitMs } } });
-    const answer = await app.inject({ url: '/open' });
+    // The first one takes the whole turn.
+    const [first, answer] = await Promise.all([app.inject({ url: '/open' }), app.inject({ url: '/open' })]);
+    expect(first.statusCode).toBe(200);
     expect([answer.statusCode, answer.headers['retry-after']]).toEqual([status, retryAfter]);
     if (status === 503)
       expect(answer.json()).toMatchObject({ message: 'the gateway is overloaded: try again in a few seconds' });

@@ -95,8 +95,8 @@ async function sendPart(
   );
 }
 
-/** Pieces of a download until the first rows are converted: the names of the columns, or the magic number, come before them. */
-const PIECES_BEFORE_HEAD: Readonly<Record<ExportFormat, number>> = { jsonl: 1, csv: 2, arrow: 2, parquet: 2 };
+/** Pieces of a download until the first rows are converted: the names of the columns come before them. */
+const PIECES_BEFORE_HEAD: Readonly<Record<ExportFormat, number>> = { jsonl: 1, csv: 2, arrow: 2, parquet: 1 };
 
 /**
  * Converts the first rows before the head is sent, so that a value that is not of its type is an error with a reason and not a connection that is cut.

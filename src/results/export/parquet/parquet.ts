@@ -33,9 +33,10 @@ export async function* parquetStream(
   const groups: ThriftValue[] = [];
   let numRows = 0;
   let offset = MAGIC.length;
-  yield MAGIC;
   let group = new RowGroup(named);
   for await (const batch of columnBatches(columns, rows)) {
+    // Not before: a client learns from the status that a value of the first rows is not of its type.
+    if (numRows === 0) yield MAGIC;
     await group.add(batch);
     numRows += batch.numRows;
     if (!group.isFull) continue;
@@ -44,6 +45,7 @@ export async function* parquetStream(
     offset += group.compressedBytes;
     group = new RowGroup(named);
   }
+  if (numRows === 0) yield MAGIC;
   if (group.numRows > 0) {
     groups.push(group.metadata(offset));
     yield* group.pages();

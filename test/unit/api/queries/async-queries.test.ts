@@ -200,7 +200,7 @@ describe('asynchronous queries', () => {
     expect(endpoint.requests.filter(({ method }) => method === 'DELETE')).toHaveLength(1);
     expect(await message(await call(`/query/${id}/results?offset=0`))).toEqual([
       410,
-      'the query has no result, because it was cancelled: the query was cancelled',
+      'the query has no result, because it was cancelled',
     ]);
     expect(records.filter(({ action }) => action === 'DeleteResponseStore')).toMatchObject([
       { outcome: 'succeeded' },

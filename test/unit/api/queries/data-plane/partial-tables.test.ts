@@ -246,7 +246,7 @@ it('a logical table without conditions is refused if one of its tables has some'
   await logical.close();
   await other.close();
   expect([view.statusCode, whole.statusCode]).toEqual([403, 200]);
-  expect(view.body).toContain('`view` consists of `deals`, which may be read in part only');
+  expect(view.body).toContain('`view` consists of `srn2:table#deals`, which may be read in part only');
 });
 
 describe('a stored result', () => {
