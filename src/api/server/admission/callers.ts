@@ -44,9 +44,6 @@ export interface LimitsOptions {
   readonly observer?: QueueObserver;
 }
 
-/** What the limits need of a request, and set. */
-type CountedRequest = Pick<RequestContext, 'principal' | 'queryTimeoutMs' | 'maxRows'>;
-
 const BURST_SECONDS = 10;
 /** Maximum callers with counters; the least recently active one is removed first. */
 const MAX_CALLERS = 10_000;
@@ -101,24 +98,30 @@ export class Limits {
    * @param onEnd registers a function that is called when the query has ended
    * @throws {HttpError} 429
    */
-  count(request: CountedRequest, kind: RequestKind | RouteKind | undefined, onEnd: (call: () => void) => void): void {
+  count(
+    request: Pick<RequestContext, 'principal' | 'queryTimeoutMs' | 'maxRows'>,
+    kind: RequestKind | RouteKind | undefined,
+    onEnd: (call: () => void) => void,
+  ): void {
     const { srn } = request.principal;
-    const { requestsPerSecond, concurrentQueries: max, queryTimeoutMs, rowsPerQuery } = this.of(request.principal);
-    this.#countRequest(srn, requestsPerSecond);
+    const {
+      requestsPerSecond: rate,
+      concurrentQueries: max,
+      queryTimeoutMs,
+      rowsPerQuery,
+    } = this.of(request.principal);
+    const bucket = { burst: rate * BURST_SECONDS, intervalMs: 1000 / rate };
+    const waitMs = rate === 0 ? 0 : this.#requests.take(srn, bucket);
+    if (waitMs > 0) {
+      this.#options.observer?.onRefusal('request-rate', 'full-of-key');
+      throw tooMany(`request rate limit (${rate} per second) exceeded`, Math.ceil(waitMs / 1000));
+    }
     if (!runsQuery(kind)) return;
     const place = this.#queries.tryEnter(srn, { most: max === 0 ? Infinity : max });
     if (typeof place === 'string') throw tooMany(`concurrent query limit (${max}) exceeded`, 1);
     if (queryTimeoutMs > 0) request.queryTimeoutMs = queryTimeoutMs;
     if (rowsPerQuery > 0) request.maxRows = rowsPerQuery;
     onEnd(() => place.release());
-  }
-
-  #countRequest(srn: string, rate: number): void {
-    if (rate === 0) return;
-    const waitMs = this.#requests.take(srn, { burst: rate * BURST_SECONDS, intervalMs: 1000 / rate });
-    if (waitMs === 0) return;
-    this.#options.observer?.onRefusal('request-rate', 'full-of-key');
-    throw tooMany(`request rate limit (${rate} per second) exceeded`, Math.ceil(waitMs / 1000));
   }
 
   /**
@@ -196,9 +199,7 @@ export function parseLimits(
 }
 
 function tooMany(what: string, seconds: number): HttpError {
-  return new HttpError(429, `${what}: try again in ${seconds} s`, {
-    headers: { 'retry-after': String(seconds) },
-  });
+  return new HttpError(429, `${what}: try again in ${seconds} s`, { headers: { 'retry-after': `${seconds}` } });
 }
 
 /** Counts the connection and the limits of every authenticated request of `app`. Register it on the root, after authentication and before the routes. */
