@@ -94,7 +94,8 @@ export class Release {
   /** Creates an object as the gateway's account does. */
   async createAsGateway(object: object): Promise<void> {
     const as = ['--as', `system:serviceaccount:${this.namespace}:${this.name}-gateway`];
-    await this.node.mustKubectl(['-n', this.namespace, ...as, 'create', '-f', '-'], { input: JSON.stringify(object) });
+    const create = ['create', '--field-manager=olap-warden-gateway', '-f', '-'];
+    await this.node.mustKubectl(['-n', this.namespace, ...as, ...create], { input: JSON.stringify(object) });
   }
 
   async pods(component: 'operator' | 'gateway'): Promise<PodState[]> {
