@@ -117,6 +117,7 @@ export class TablesGatherer {
     const compared = sources.then((value) => {
       snapshot.put({ sources: value, unreadableTables: broken });
       this.#complete('tables');
+      return value;
     });
     this.#before = this.#origins();
     const tables = this.#states.map((state) => this.#start(state));
@@ -125,7 +126,7 @@ export class TablesGatherer {
       this.#complete(need);
     };
     await Promise.all([
-      compared,
+      compared.then((first) => this.#compareSources(first, tables)),
       this.#brokerResource(),
       this.#queries(tables),
       completed('assignment', this.#all(tables, 'assignment')),
@@ -149,13 +150,18 @@ export class TablesGatherer {
         ),
       ),
     ]);
-    await this.#compareSources(await sources);
     await this.#dropDeleted(await this.#before);
     kept?.readings.keep(this.#states, kept.run);
   }
 
-  /** A table that was created while the names were read is in some of the lists only: they are read again. */
-  async #compareSources(first: TableSources): Promise<void> {
+  /**
+   * A table that was created while the names were read is in some of the lists only: they are read again. Waits only for the parts that
+   * lists have: the servers may take longer to respond.
+   */
+  async #compareSources(first: TableSources, tables: readonly TableReads[]): Promise<void> {
+    await Promise.all(
+      tables.flatMap(({ assignment, externalView, segmentMetadata }) => [assignment, externalView, segmentMetadata]),
+    );
     const differ = this.#states.some((state) => contradictingLists(snapshotOf(state), first).length > 0);
     const sources = differ ? await this.#options.readSourcesAgain(first) : first;
     this.#options.snapshot.put({ sources }, 'sources');
