@@ -16,7 +16,7 @@ import type { Mute } from '../../../../src/resources/health-mute.ts';
 import { ANNOTATIONS } from '../../../../src/resources/meta.ts';
 import { readFailed, readOk, type ClusterSnapshot, type TableSnapshot } from '../../../../src/health/snapshot.ts';
 import { clusterHealthReport, withMeta } from '../../../builders/resources.ts';
-import { snapshot, table } from '../../../builders/snapshot.ts';
+import { server, snapshot, table } from '../../../builders/snapshot.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { WAIT_LIMIT_MS } from '../../../support/limits.ts';
 import { ReplayEngine } from '../../../support/replay-engine.ts';
@@ -26,8 +26,12 @@ import { MemoryStore } from '../../access/memory-store.ts';
 import { loggedLines } from '../fakes.ts';
 import { systemClock } from '../../../../src/platform/clock.ts';
 
+const SERVER = server('Server_10.0.0.1_8098', { pools: { DefaultTenant_OFFLINE: '0' } });
+const HEALTHY = { healthy: true, unreachable: false, detail: 'OK', url: 'http://10.0.0.1:8097/health' };
+
 /** A cluster in which every check passes, except for faults of the tables. */
-const cluster = (tables: readonly TableSnapshot[] = []): ClusterSnapshot => snapshot(tables, { instances: readOk([]) });
+const cluster = (tables: readonly TableSnapshot[] = []): ClusterSnapshot =>
+  snapshot(tables, { instances: readOk([SERVER]), instanceHealth: new Map([[SERVER.id, HEALTHY]]) });
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -40,6 +44,7 @@ let loop: HealthLoop | undefined;
 let leads: boolean;
 /** Reads for the next runs; replaced by tests that delay a run. */
 let gather: Gather;
+let release: () => void;
 
 beforeEach(() => {
   vi.useFakeTimers({
@@ -52,9 +57,12 @@ beforeEach(() => {
   changes = [];
   leads = true;
   gather = async () => cluster();
+  release = () => undefined;
 });
 
 afterEach(async () => {
+  // Of a test that failed before: the loop waits for its run.
+  release();
   await loop?.stop();
   vi.useRealTimers();
 });
@@ -75,6 +83,13 @@ function start(more: Partial<HealthLoopOptions> = {}): void {
     ...more,
   });
   loop.start();
+}
+
+/** A snapshot that runs wait for, until the test gives it or has ended. */
+function heldSnapshot(): PromiseWithResolvers<ClusterSnapshot> {
+  const held = Promise.withResolvers<ClusterSnapshot>();
+  release = () => held.resolve(cluster());
+  return held;
 }
 
 const report = () => store.get('ClusterHealthReport', REPORT_NAME);
@@ -298,7 +313,7 @@ describe('the health task', () => {
   });
 
   it('never runs twice at once, and runs afterwards for a request that came during a run', async () => {
-    const held = Promise.withResolvers<ClusterSnapshot>();
+    const held = heldSnapshot();
     gather = () => held.promise;
     start();
     await pass(5_100);
@@ -314,7 +329,7 @@ describe('the health task', () => {
   });
 
   it('shows the current run without a condition that deployments would wait for', async () => {
-    const held = Promise.withResolvers<ClusterSnapshot>();
+    const held = heldSnapshot();
     start();
     await pass(5_100);
     gather = () => held.promise;
@@ -329,7 +344,7 @@ describe('the health task', () => {
   });
 
   it('shows each check once it is evaluated, and the whole report at the end', async () => {
-    const held = Promise.withResolvers<ClusterSnapshot>();
+    const held = heldSnapshot();
     gather = (request) => {
       request.onProgress?.(7, 40);
       request.onComplete?.(cluster(), new Set(['instances']));
@@ -337,7 +352,11 @@ describe('the health task', () => {
     };
     start();
     await pass(6_000);
-    const decided = ['INSTANCE_POOLS_CHECK', 'COORDINATOR_HOST_NAME_INSTANCE_NAME_MISMATCH_CHECK'];
+    const decided = [
+      'INSTANCE_POOLS_CHECK',
+      'COORDINATOR_HOST_NAME_INSTANCE_NAME_MISMATCH_CHECK',
+      'INSTANCE_AVAILABILITY_CHECK',
+    ];
     expect(report()?.status?.running).toMatchObject({
       done: 7,
       total: 40,
@@ -367,7 +386,7 @@ describe('the health task', () => {
   });
 
   it('writes nothing after it lost leadership', async () => {
-    const held = Promise.withResolvers<ClusterSnapshot>();
+    const held = heldSnapshot();
     gather = () => held.promise;
     start();
     await pass(5_100);
