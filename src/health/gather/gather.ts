@@ -54,8 +54,8 @@ interface ClusterParts extends Pick<TablesGathererOptions, 'snapshot' | 'schemas
 const CONCURRENCY = 12;
 const ATTEMPTS = 3;
 const SETTLE_MS = 3_000;
-/** Tables wait for the stamps at most this time; then everything is read. */
-const MAX_STAMPS_WAIT_MS = 5_000;
+/** Tables wait at most this time for stamps, without which everything is read, and for the names in other sources. */
+const MAX_WAIT_MS = 5_000;
 
 /** A `Gather` that reads the cluster through the engine's REST interface. */
 export function createGather(options: GatherOptions): Gather {
@@ -167,7 +167,9 @@ class Gatherer {
     { name, version }: { readonly name: string; readonly version: string | undefined },
   ): Promise<void> {
     const stamps = this.#stamps(`${name} ${version}`);
-    const entries = await this.#tableEntries(names);
+    const configured = await this.#configurations();
+    const first = await this.#inTime(names);
+    const entries = await this.#confirmedEntries(configured, first);
     const sources = this.#confirmed(names);
     if (!entries.ok) {
       snapshot.put({ tables: entries, sources: await sources }, 'tables', 'sources');
@@ -181,7 +183,8 @@ class Gatherer {
       request: this.#request,
       schemas,
       sources,
-      readSourcesAgain: (first) => this.#readAgain(first),
+      sourcesInTime: first === undefined ? Promise.resolve(undefined) : this.#inTime(sources),
+      readSourcesAgain: (earlier) => this.#readAgain(earlier),
       hanging: (servers) => this.#health.hanging(servers),
       version,
       settleMs: this.#settleMs,
@@ -194,15 +197,15 @@ class Gatherer {
     await tables.gather(entries.value);
   }
 
+  #configurations(): Promise<Read<TableEntries>> {
+    return this.#reader.read(() => this.#calls.tables());
+  }
+
   /**
    * The table configurations. Those that another source lists and the response lacks are read once more, then they are unreadable.
    * An empty list that other sources contradict is a failed read: it would let nearly all checks pass.
    */
-  async #tableEntries(names: Promise<TableSources>): Promise<Read<TableEntries>> {
-    const read = (): Promise<Read<TableEntries>> => this.#reader.read(() => this.#calls.tables());
-    const entries = await read();
-    const late = sleep(this.#options.clock, MAX_STAMPS_WAIT_MS, this.#ending.signal).catch(() => undefined);
-    const sources = await Promise.race([names, late]);
+  async #confirmedEntries(entries: Read<TableEntries>, sources: TableSources | undefined): Promise<Read<TableEntries>> {
     if (!entries.ok || sources === undefined) return entries;
     if (entries.value.tables.length + entries.value.broken.size === 0) {
       const where = whereTablesAre(sources);
@@ -212,7 +215,7 @@ class Gatherer {
     }
     if (unlisted(entries.value, sources).length === 0) return entries;
     await this.#reader.read(() => this.#reader.sleep(this.#settleMs));
-    const again = await read();
+    const again = await this.#configurations();
     if (!again.ok) return again;
     const reason = 'the list of table configurations lacks it, although its node exists';
     const missing = unlisted(again.value, sources).map((name) => [name, reason] as const);
@@ -248,11 +251,16 @@ class Gatherer {
     const read = this.#reader.read(async () => {
       return new ClusterStamps(await this.#calls.stats(), cluster, wallClock, this.#request);
     });
-    const late = sleep(clock, MAX_STAMPS_WAIT_MS, this.#ending.signal).catch(() => undefined);
-    const stamps = await Promise.race([read, late]);
+    const stamps = await this.#inTime(read);
     if (stamps?.ok !== true) return undefined;
     readings.begin(stamps.value);
     return { readings, run: { stamps: stamps.value, now, maxAgeMs } };
+  }
+
+  /** @returns the value; undefined if it takes longer than tables wait */
+  async #inTime<T>(value: Promise<T>): Promise<T | undefined> {
+    const late = sleep(this.#options.clock, MAX_WAIT_MS, this.#ending.signal).catch(() => undefined);
+    return Promise.race([value, late.then(() => undefined)]);
   }
 
   async #readIfNeeded<T>(needs: readonly Need[], work: () => Promise<T>): Promise<Read<T>> {

@@ -47,6 +47,8 @@ export interface TablesGathererOptions extends Omit<ServerPartsOptions, 'calls' 
   readonly settleMs: number;
   /** The names of tables in each source; complete only after a second read if they differ. */
   readonly sources: Promise<TableSources>;
+  /** As `sources`; undefined if they take too long for the checks that need only the tables. */
+  readonly sourcesInTime: Promise<TableSources | undefined>;
   /** The names that both an earlier reading and another one have. */
   readonly readSourcesAgain: (first: TableSources) => Promise<TableSources>;
   readonly memory: ConsumptionMemory;
@@ -111,13 +113,12 @@ export class TablesGatherer {
 
   /** Reads all needed parts of the tables into the snapshot, except those that are unchanged since an earlier run. */
   async gather({ tables: entries, broken }: TableEntries): Promise<void> {
-    const { kept, request, snapshot, sources } = this.#options;
+    const { kept, request, snapshot, sources, sourcesInTime } = this.#options;
     this.#states = entries.map(newState);
     if (request.fresh !== true) kept?.readings.recall(this.#states, request.needs, kept.run);
-    const compared = sources.then((value) => {
-      snapshot.put({ sources: value, unreadableTables: broken });
+    const listed = sourcesInTime.then((value) => {
+      snapshot.put({ ...(value && { sources: value }), unreadableTables: broken });
       this.#complete('tables');
-      return value;
     });
     this.#before = this.#origins();
     const tables = this.#states.map((state) => this.#start(state));
@@ -126,7 +127,8 @@ export class TablesGatherer {
       this.#complete(need);
     };
     await Promise.all([
-      compared.then((first) => this.#compareSources(first, tables)),
+      listed,
+      sources.then((first) => this.#compareSources(first, tables)),
       this.#brokerResource(),
       this.#queries(tables),
       completed('assignment', this.#all(tables, 'assignment')),

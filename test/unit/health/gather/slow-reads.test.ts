@@ -104,6 +104,16 @@ const SLOW: readonly Slow[] = [
   { what: 'the instance partitions', matches: /INSTANCE_PARTITIONS/u, late: ['instancePartitions'] },
   { what: 'the lead controllers', matches: /\/leader\/tables/u, late: ['leaders'] },
   { what: 'the broker resource', matches: /brokerResource/u, late: ['brokerResource'] },
+  { what: 'the list of tables', matches: /controller\/tables$/u, late: ['sources'] },
+  { what: 'the list of external views', matches: /\/ls\?path=\/c\/EXTERNALVIEW$/u, late: ['sources'] },
+  { what: 'the list of ideal states', matches: /\/ls\?path=\/c\/IDEALSTATES$/u, late: ['sources'] },
+  { what: 'the list of segment metadata', matches: /\/ls\?path=\/c\/PROPERTYSTORE\/SEGMENTS$/u, late: ['sources'] },
+  {
+    what: 'the list of table configurations',
+    matches: /\/lsl\?path=.*TABLE$/u,
+    // The age of a segment counts from when a table of this creation had it.
+    late: ['sources', 'segmentMetadata', 'size', 'consumingRows', 'consumption'],
+  },
   { what: 'the instances', matches: /PARTICIPANT/u, late: ['instances', 'instanceHealth', 'disks'] },
   {
     what: 'the health of one server',
