@@ -1,7 +1,7 @@
 import type { Mask } from '../conditions.ts';
 import { SqlRefusal } from './refusal.ts';
 import type { Column, NamedTable, Part, SelectItem, Sequence } from './tree.ts';
-import { markLeaf } from './walk.ts';
+import { Leaves, markLeaf } from './walk.ts';
 
 const MAX_SHOWN = 100;
 /** Columns that a message lists. */
@@ -13,6 +13,8 @@ export class NamedColumns {
   /** Names in lower case, with all spellings. */
   readonly #spellings = new Map<string, string[]>();
   readonly #aliases: ReadonlySet<string>;
+  /** The columns within the selected items, where the engine has no aliases: a name there is always one of the table. */
+  readonly #selected = new WeakSet<Column>();
   readonly #table: NamedTable;
   /** What a name may begin with, in lower case. */
   readonly #prefixes: ReadonlySet<string>;
@@ -26,6 +28,11 @@ export class NamedColumns {
     }
     this.#aliases = new Set(items.flatMap(({ alias }) => (alias === undefined ? [] : [alias.name])));
     this.#prefixes = prefixesOf(table);
+    for (const { expression } of items) {
+      const leaves = new Leaves(expression);
+      for (let leaf = leaves.next(); leaf !== undefined; leaf = leaves.next())
+        if (leaf.kind === 'column') this.#selected.add(leaf);
+    }
   }
 
   /**
@@ -37,8 +44,8 @@ export class NamedColumns {
     if (column.isAll) throw this.#refusal(`${written}.*`);
     const name = this.#named(written);
     if (name !== undefined) return this.#shown(name, column);
-    // An alias never has the name of a column that may not be read.
-    if (column.parts.length === 1 && this.#aliases.has(written)) return column;
+    // The engine puts the expression of the alias in its place before it looks for columns.
+    if (column.parts.length === 1 && this.#aliases.has(written) && !this.#selected.has(column)) return column;
     throw this.#refusal(written);
   }
 

@@ -2,13 +2,16 @@ import { NamedColumns } from './named-columns.ts';
 import { foldedFunction } from './parser/calls.ts';
 import { partOfTable } from './part-of-table.ts';
 import type { ReadableTable } from './readable-table.ts';
-import { isRefusedInPart } from './query-options.ts';
 import { isPlainFunction } from './row-functions.ts';
-import { SqlRefusal } from './refusal.ts';
-import { scriptOf, type Call, type Column, type DerivedTable, type NamedTable, type Node, type Part } from './tree.ts';
+import { type ConditionsContext, type Found, MAX_SHOWN, requireOptions, survey, unsupported } from './row-survey.ts';
 import type {
+  Call,
+  Column,
+  DerivedTable,
   DescribeStatement,
-  Option,
+  NamedTable,
+  Node,
+  Part,
   Query,
   QueryStatement,
   Script,
@@ -20,19 +23,6 @@ import type {
 } from './tree.ts';
 import { keywordLeaf, Leaves, markLeaf, type Rewrite } from './walk.ts';
 
-export interface ConditionsContext {
-  /**
-   * @param place where the text names it
-   * @returns undefined for a table that may be read without conditions
-   * @throws {SqlRefusal} for a name that may mean tables with different conditions
-   */
-  readonly conditionsOf: (table: TableReference, place: 'table' | 'lookup') => ReadableTable | undefined;
-  /** The engine that runs the text. Only this engine has queries in place of tables. */
-  readonly multistage: boolean;
-  /** Of the text and of the request. */
-  readonly options: readonly Option[];
-}
-
 /**
  * Lets a text read only what the conditions of its tables allow. In the single-stage engine `WHERE where` becomes `WHERE (filter) AND (where)`, and
  * each column is compared with those that may be read;
@@ -43,9 +33,7 @@ export interface ConditionsContext {
 export function conditioned(script: Script, context: ConditionsContext): ConditionedText | undefined {
   const found = survey(script, context);
   if (found === undefined) return undefined;
-  const refused = context.options.find(isRefusedInPart);
-  if (refused !== undefined)
-    throw unsupported(found.table, `the query option \`${refused.key.slice(0, MAX_SHOWN)}\``, 'leave it out');
+  requireOptions(found.table, context);
   const conditions = new Conditions(context, found);
   return { rewrite: (part) => conditions.rewritten(part), columnNames: () => conditions.columnNames };
 }
@@ -55,54 +43,6 @@ export interface ConditionedText {
   readonly rewrite: Rewrite;
   /** Names of columns of the result that the engine names otherwise, by position from 0; known once the text is printed. */
   readonly columnNames: () => ReadonlyMap<number, string>;
-}
-
-/** What a text with a table that has conditions contains. */
-interface Found {
-  /** The first one. */
-  readonly table: TableReference;
-  /** Whether some table has columns that may not be read as they are. */
-  readonly hasColumnRules: boolean;
-  /** Number of SELECTs. */
-  readonly selects: number;
-}
-
-/** @throws {SqlRefusal} for a leaf that reads other rows or properties of a table with conditions */
-function survey(script: Script, context: ConditionsContext): Found | undefined {
-  let table: TableReference | undefined;
-  let place: string | undefined;
-  let hasColumnRules = false;
-  let selects = 0;
-  const leaves = new Leaves(script, (part) => {
-    if (part.kind === 'select') selects++;
-    return part;
-  });
-  for (let leaf = leaves.next(); leaf !== undefined; leaf = leaves.next()) {
-    if (leaf.kind === 'table') {
-      const conditions = context.conditionsOf(leaf.table, 'table');
-      if (conditions === undefined) continue;
-      table ??= leaf.table;
-      hasColumnRules ||= conditions.columns !== undefined;
-    } else if (leaf.kind === 'lookup' && context.conditionsOf(leaf.table, 'lookup') !== undefined)
-      throw unsupported(leaf.table, '`LOOKUP`', 'join it');
-    else if (leaf.kind === 'text') {
-      const inner = survey(scriptOf(leaf), context);
-      if (inner !== undefined)
-        throw unsupported({ ...inner.table, at: leaf.at }, 'a query within a string', 'use `IN (SELECT …)`');
-    } else if (leaf.kind === 'column') place ??= leaf.parts.find((part) => VIRTUAL_COLUMN.test(part));
-  }
-  if (table === undefined) return undefined;
-  if (place !== undefined) throw unsupported(table, `\`${place.slice(0, MAX_SHOWN)}\``, 'leave it out');
-  return { table, hasColumnRules, selects };
-}
-
-/** A quoted name may begin with the name of its table. */
-const VIRTUAL_COLUMN = /(?:^|\.)\$/;
-const MAX_SHOWN = 100;
-
-export function unsupported({ parts, at }: TableReference, what: string, advice: string): SqlRefusal {
-  const name = parts.join('.').slice(0, MAX_SHOWN);
-  return new SqlRefusal(`\`${name}\` may be read in part only, which is not possible with ${what}: ${advice}`, at);
 }
 
 /** Leaves and columns of all conditions that are printed: a text may name a table a thousand times. */
@@ -188,6 +128,7 @@ class Conditions {
     if (this.#context.multistage || from?.joins.length !== 0 || from.first.kind !== 'named-table') return select;
     const conditions = this.#of(from.first);
     if (conditions === undefined) return select;
+    requireNoSystemTime(from.first);
     for (const item of select.items) this.#requireOwnName(item, conditions);
     // A copy: the written reference must not pass without its filter if it is printed once more.
     const first = { ...from.first };
@@ -218,28 +159,32 @@ class Conditions {
   #reference(table: NamedTable): NamedTable | DerivedTable {
     const conditions = this.#of(table);
     if (conditions === undefined || table.name.kind !== 'table') return table;
-    if (table.systemTime !== undefined) throw unsupported(table.name.table, '`FOR SYSTEM_TIME`', 'leave it out');
+    requireNoSystemTime(table);
     const name = table.name.table.parts.join('.');
-    const alias = table.alias ?? { kind: 'alias', name: name.slice(name.lastIndexOf('.') + 1), columns: undefined };
+    const written = table.alias ?? { kind: 'alias', name: name.slice(name.lastIndexOf('.') + 1), columns: undefined };
+    // An engine that has no other may run this in its single stage, where the filter would read the mask by its name.
+    const alias = filtersMasked(conditions)
+      ? { ...written, columns: written.columns ?? [...(conditions.columns?.keys() ?? [])] }
+      : written;
     const content = queryOf(this.#readable({ ...table, alias: undefined }, conditions));
     return { kind: 'derived-table', isLateral: false, content, alias };
   }
 
   /** `TABLE t` */
   #all(table: TableReference): Node {
-    const conditions = this.#context.conditionsOf(table, 'table');
     const name = { kind: 'table', table } as const;
-    if (conditions === undefined) return { kind: 'table-term', table: name };
+    if (this.#context.conditionsOf(table, 'table') === undefined) return { kind: 'table-term', table: name };
     const scope = { outer: undefined, sources: [] };
     const reference = { kind: 'named-table', name, hints: undefined, systemTime: undefined, alias: undefined, scope };
-    return this.#readable(reference as NamedTable, conditions);
+    return this.#select(partOfTable(reference as NamedTable, undefined, undefined));
   }
 
   #readable(table: NamedTable, conditions: ReadableTable): Select {
     this.#filtered.add(table);
     this.#count(conditions.columns?.size ?? 1);
     for (const mask of conditions.columns?.values() ?? []) if (mask !== undefined) this.#adopted(mask.expression);
-    return partOfTable(table, conditions.columns, and(this.#filters(conditions)));
+    const part = partOfTable(table, conditions.columns, and(this.#filters(conditions)));
+    return filtersMasked(conditions) ? { ...part, items: part.items.map(withoutAlias) } : part;
   }
 
   /** Conditions that all must hold; `(a) OR (b)` for several alternatives. */
@@ -265,6 +210,20 @@ class Conditions {
     if (this.#added > MAX_ADDED)
       throw unsupported(this.#found.table, 'so many references to it', 'name tables with conditions fewer times');
   }
+}
+
+/** Whether a filter reads a column that has a mask. */
+function filtersMasked({ rows = [], columns }: ReadableTable): boolean {
+  return rows.flat().some((filter) => filter.columns.some((name) => columns?.get(name) !== undefined));
+}
+
+function withoutAlias(item: SelectItem): SelectItem {
+  return { ...item, alias: undefined };
+}
+
+function requireNoSystemTime({ name, systemTime }: NamedTable): void {
+  if (systemTime !== undefined && name.kind === 'table')
+    throw unsupported(name.table, '`FOR SYSTEM_TIME`', 'leave it out');
 }
 
 /** `ID_SET` is an aggregate of all rows; the nearest rows are searched before those of the filter are left. */

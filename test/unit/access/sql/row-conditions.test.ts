@@ -119,7 +119,7 @@ describe('in the multi-stage engine', () => {
       'WITH deals AS (SELECT a FROM deals) SELECT a FROM deals',
       `WITH "cte 1" AS (SELECT "a" FROM ${READABLE} AS "deals") SELECT "a" FROM "cte 1" AS "deals"`,
     ],
-    ['TABLE deals', `SELECT * FROM "deals" WHERE ("owner" = 'me')`],
+    ['TABLE deals', `SELECT * FROM ${READABLE} AS "deals"`],
     [`SELECT 'me' AS owner FROM deals`, `SELECT 'me' AS "owner" FROM ${READABLE} AS "deals"`],
   ])('%s reads the rows of the filter', (sql, expected) => {
     expect(printed(sql, { multistage: true })).toBe(expected);
@@ -177,6 +177,10 @@ describe('columns and masks in the single-stage engine', () => {
     ],
     [`SELECT a FROM deals WHERE text_match(a, 'secret:x')`, 'the function `text_match`'],
     ['SELECT "deals.$docId" FROM deals', '`deals.$docId`'],
+    ['SELECT a AS "deals.secret", "deals.secret" FROM deals', '`deals.secret` is not one of the columns'],
+    ['SELECT a AS added, upper(added) FROM deals', '`added` is not one of the columns'],
+    ['SELECT a AS x, sum(c) FILTER (WHERE x = 1) FROM deals', '`x` is not one of the columns'],
+    ['SELECT a AS deals FROM deals WHERE (deals).secret = 1', 'a field of an expression'],
   ])('%s is refused', (sql, why) => {
     expect(printed(sql, { conditions })).toContain(why);
   });
@@ -192,14 +196,33 @@ it('in the multi-stage engine masks have the name of their column, and filters r
     masks: new Map([['b', mask('lower(b)')]]),
   });
   expect(printed('SELECT b FROM deals WHERE b = 1', { multistage: true, conditions })).toBe(
-    `SELECT "b" FROM (SELECT "a", lower ("b") AS "b", "c", "owner", "secret" FROM "deals" WHERE (("b" = 2) OR (("c" = 1) AND ("a" = 1)))) AS "deals" WHERE "b" = 1`,
+    `SELECT "b" FROM (SELECT "a", lower ("b"), "c", "owner", "secret" FROM "deals" WHERE (("b" = 2) OR (("c" = 1) AND ("a" = 1)))) AS "deals" ("a", "b", "c", "owner", "secret") WHERE "b" = 1`,
   );
   expect(
     printed(`SELECT distinctCountThetaSketch(a, '', 'b = 1', '$1') FROM deals`, { multistage: true, conditions }),
   ).toContain('the function');
 });
 
-it.each(['skipUpsert', 'trace', 'enableNullHandling'])('the option %s is refused', (option) => {
+it('a mask is never an alias beside a filter of its column, which the single-stage engine would read instead', () => {
+  const conditions = readable({ masks: new Map([['owner', mask(`'me'`)]]) });
+  const part = `(SELECT "a", "b", "c", 'me', "secret" FROM "deals" WHERE ("owner" = 'me'))`;
+  for (const [sql, alias] of [
+    ['TABLE deals', '"deals" ("a", "b", "c", "owner", "secret")'],
+    ['SELECT * FROM deals d', '"d" ("a", "b", "c", "owner", "secret")'],
+    ['SELECT * FROM deals AS d (v, w, x, y, z)', '"d" ("v", "w", "x", "y", "z")'],
+  ] as const)
+    expect(printed(sql, { multistage: true, conditions })).toBe(`SELECT * FROM ${part} AS ${alias}`);
+});
+
+it.each([
+  'SET useMultistageEngine = true; SET useMultistageEngine = false; SELECT a FROM deals',
+  'SET useMultistageEngine = true; SELECT a FROM deals OPTION(useMultistageEngine=false)',
+])('%s is refused: the engine could be the other one', (sql) => {
+  expect(printed(sql, { multistage: true })).toContain('two values of the option `useMultistageEngine`');
+  expect(printed(sql.replace('deals', 'offers'), { multistage: true })).not.toContain('in part only');
+});
+
+it.each(['skipUpsert', 'trace', 'enableNullHandling', 'inPredicatePreSorted'])('the option %s is refused', (option) => {
   expect(printed(`SET ${option} = true; SELECT a FROM deals`)).toContain(`the query option \`${option}\``);
   expect(printed(`SET ${option} = true; SELECT a FROM offers`)).not.toContain('in part only');
 });
@@ -223,6 +246,7 @@ it.each([
   [`SELECT lookUp('deals', 'a', 'b', c) FROM offers`, '`LOOKUP`'],
   [`SELECT a FROM offers WHERE in_subquery(a, 'SELECT a FROM deals') = 1`, 'a query within a string'],
   [`SELECT a FROM deals FOR SYSTEM_TIME AS OF b, offers`, '`FOR SYSTEM_TIME`'],
+  [`SELECT a FROM deals FOR SYSTEM_TIME AS OF b`, '`FOR SYSTEM_TIME`'],
   ['SELECT $docId FROM deals', '`$docId`'],
   ['SELECT a FROM deals d ORDER BY d."$segmentName"', '`$segmentName`'],
   ['SELECT ID_SET(a) FROM deals', 'the function `ID_SET`'],
