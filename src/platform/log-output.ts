@@ -43,6 +43,7 @@ export class LogOutput {
   /** Dropped since onRecovered() was called. */
   #dropped = 0;
   #onEmpty: (() => void) | undefined;
+  #isClosed = false;
 
   constructor(options: LogOutputOptions) {
     this.#options = options;
@@ -66,6 +67,7 @@ export class LogOutput {
       await promise;
       cancel();
     }
+    this.#isClosed = true;
     this.#cancelRetry?.();
     this.#cancelRetry = undefined;
   }
@@ -107,6 +109,8 @@ export class LogOutput {
   }
 
   #retry(failed: unknown): void {
+    // The last attempt of the thread pool may fail after that.
+    if (this.#isClosed) return;
     const full = errorCode(failed) === 'EAGAIN';
     this.#cancelRetry = this.#options.clock.schedule(
       () => {
