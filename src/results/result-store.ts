@@ -26,7 +26,7 @@ export interface ResultRecord extends RecordedIndex {
   readonly dataSchema: string;
   readonly tableFields: readonly RawField[];
   readonly fields: readonly RawField[];
-  /** The text of the query as it was sent to the engine, shortened to at most 4,096 characters. Records of earlier releases have none. */
+  /** The text of the query as the gateway printed it, without conditions, shortened to at most 4,096 characters. Records of earlier releases have none. */
   readonly sql?: string;
   /** Time at which the result was complete, epoch milliseconds. Records of earlier releases have none. */
   readonly storedTimeMs?: number;

@@ -17,7 +17,7 @@ export const QueryStatus = Type.Object(
     sql: Type.Optional(
       Type.String({
         description:
-          'The text as it is sent to the engine, at most 4,096 characters. Absent for results of releases before 0.2.',
+          'The text as the gateway prints it, without conditions on rows and columns, at most 4,096 characters. Absent for results of releases before 0.2.',
       }),
     ),
     tables: Type.Array(Type.String(), { description: 'The tables that the query reads.' }),

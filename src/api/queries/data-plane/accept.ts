@@ -14,7 +14,7 @@ import type { Exchange } from './exchange.ts';
 import { exceptionMessages, shownExceptions, shownResponse } from './failure-message.ts';
 import type { AuthorizedQuery } from './judge-query.ts';
 import { sendJson } from './send.ts';
-import { runSubmission, sqlOf } from './submit.ts';
+import { runSubmission } from './submit.ts';
 
 /** Of the message of a failed query. */
 const MAX_MESSAGE_LENGTH = 4_096;
@@ -63,7 +63,7 @@ class AcceptedQuery implements AsyncQuery {
   ) {
     const { query, endQuery } = accepted;
     this.owner = exchange.principal.srn;
-    this.sql = sqlOf(query);
+    this.sql = query.text;
     this.tables = query.tables;
     this.heldBytes = JSON.stringify(query.fields).length;
     this.#exchange = exchange;

@@ -95,7 +95,8 @@ export class DataPlane {
     const allowed = await authorizeQuery(exchange, judged, { engine, sqlLimits, schemas: this.#schemas });
     const { tables, conditions } = allowed;
     const form = engineForm(exchange, allowed.judged, conditions.length === 0);
-    return { ...form, tables, conditions, served: await tableHints(exchange, tables, engine) };
+    const served = await tableHints(exchange, tables, engine);
+    return { ...form, tables, text: judged.sql?.text, conditions, served };
   }
 }
 

@@ -53,6 +53,8 @@ export interface AuthorizedQuery {
   readonly commonTables: readonly string[];
   /** See `JudgedSql.columnNames`. */
   readonly columnNames: ReadonlyMap<number, string>;
+  /** The canonical text without conditions, which have values of their caller: for records. Undefined where there is none. */
+  readonly text: string | undefined;
   /** Fields of the JSON body for the engine. */
   readonly fields: Readonly<Record<string, string | boolean | readonly string[]>>;
   readonly headers: Readonly<Record<string, string>>;
@@ -149,7 +151,7 @@ export function engineForm(
   exchange: Exchange,
   judged: JudgedQuery,
   isWhole: boolean,
-): Omit<AuthorizedQuery, 'tables' | 'served' | 'conditions'> {
+): Omit<AuthorizedQuery, 'tables' | 'text' | 'served' | 'conditions'> {
   const { path, read, sql, all, database } = judged;
   return {
     path,

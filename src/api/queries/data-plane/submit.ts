@@ -97,9 +97,9 @@ export async function runSubmission(
 }
 
 function originOf({ principal }: Exchange, query: AuthorizedQuery, { accepted }: SubmissionRun): QueryOrigin {
-  const { tables, hasDefaultLimit, conditions } = query;
+  const { tables, text, hasDefaultLimit, conditions } = query;
   const limited = conditions.length === 0 ? {} : { conditions };
-  const origin = { owner: principal.srn, tables, ...limited, sql: sqlOf(query), hasDefaultLimit };
+  const origin = { owner: principal.srn, tables, ...limited, sql: text, hasDefaultLimit };
   return accepted === undefined ? origin : { ...origin, accepted };
 }
 
@@ -149,10 +149,6 @@ class StoringSpan {
 }
 
 /** The text that the engine gets. */
-export function sqlOf({ fields }: AuthorizedQuery): string | undefined {
-  return typeof fields['sql'] === 'string' ? fields['sql'] : undefined;
-}
-
 async function requestQuery(
   endpoint: EngineEndpoint,
   request: EngineRequest,

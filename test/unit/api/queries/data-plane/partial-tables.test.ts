@@ -46,6 +46,7 @@ const RESPONSE = {
 let fake: FakeEngine;
 let engine: Engine & KnownTables;
 let app: FastifyInstance;
+let dataPlane: ReturnType<typeof dataPlaneOf>;
 let reading: Reading;
 let body: string;
 let status: number;
@@ -67,7 +68,7 @@ beforeAll(async () => {
   });
   engine = createEngine({ controllerUrls: [fake.url] });
   await engine.actualTables([tableNameOf('deals')]);
-  const dataPlane = dataPlaneOf(engine);
+  dataPlane = dataPlaneOf(engine);
   app = await testApp({
     authorizer: limited,
     register: [
@@ -273,6 +274,13 @@ describe('a stored result', () => {
       expect([path, found.status]).toEqual([path, expected]);
       if (expected === 410) expect(found.text).toContain('run the query again');
     }
+  });
+
+  it('is recorded by its text without conditions, which have values of the caller', async () => {
+    const id = await stored();
+    expect(asked().at(-1)).toContain(`"owner" = 'me'`);
+    const { record } = await dataPlane.queries.open(id, AbortSignal.timeout(5_000));
+    expect(record.sql).toBe('SELECT "a" FROM "deals"');
   });
 
   it('of whole tables by a caller with conditions', async () => {
