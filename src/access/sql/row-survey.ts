@@ -1,7 +1,7 @@
 import { isRefusedInPart } from './query-options.ts';
 import type { ReadableTable } from './readable-table.ts';
 import { SqlRefusal } from './refusal.ts';
-import { scriptOf, type Option, type Script, type TableReference } from './tree.ts';
+import { scriptOf, type Leaf, type Option, type Script, type TableReference } from './tree.ts';
 import { Leaves } from './walk.ts';
 
 export interface ConditionsContext {
@@ -32,7 +32,6 @@ export function survey(script: Script, context: ConditionsContext): Found | unde
   let table: TableReference | undefined;
   let place: string | undefined;
   let hasColumnRules = false;
-  let hasField = false;
   let selects = 0;
   const leaves = new Leaves(script, (part) => {
     if (part.kind === 'select') selects++;
@@ -50,14 +49,19 @@ export function survey(script: Script, context: ConditionsContext): Found | unde
       const inner = survey(scriptOf(leaf), context);
       if (inner !== undefined)
         throw unsupported({ ...inner.table, at: leaf.at }, 'a query within a string', 'use `IN (SELECT …)`');
-    } else if (leaf.kind === 'column') place ??= leaf.parts.find((part) => VIRTUAL_COLUMN.test(part));
-    else if (leaf.kind === 'mark') hasField ||= leaf.text === '.';
+    } else place ??= otherColumn(leaf, context);
   }
   if (table === undefined) return undefined;
-  if (place !== undefined) throw unsupported(table, `\`${place.slice(0, MAX_SHOWN)}\``, 'leave it out');
-  // The single-stage engine reads the column `t.c` for `(t).c`.
-  if (hasField && !context.multistage) throw unsupported(table, 'a field of an expression', 'name the column itself');
+  if (place !== undefined) throw unsupported(table, place, 'leave it out');
   return { table, hasColumnRules, selects };
+}
+
+/** What names a property of where a row is stored, or a column in a way that the rules of columns do not see. */
+function otherColumn(leaf: Leaf, { multistage }: ConditionsContext): string | undefined {
+  // The single-stage engine reads the column `t.c` for `(t).c`.
+  if (leaf.kind === 'mark') return leaf.text === '.' && !multistage ? 'a field of an expression' : undefined;
+  const name = leaf.kind === 'column' ? leaf.parts.find((part) => VIRTUAL_COLUMN.test(part)) : undefined;
+  return name && `\`${name.slice(0, MAX_SHOWN)}\``;
 }
 
 /** A quoted name may begin with the name of its table. */
