@@ -59,6 +59,7 @@ it('adds a check by one file, its test and its page', async () => {
     'charts/olap-warden/files/alerts.yaml',
     'docs/commands.md',
     'docs/checks/README.md',
+    'charts/olap-warden/values.schema.json',
   ]);
   await node('tools/generate.ts', '--check');
   // Only what the example concerns: the whole repository takes minutes on a busy machine.
