@@ -60,6 +60,8 @@ interface Context {
   /** Undefined where values of the caller are not possible. */
   readonly values: CallerValues | undefined;
   readonly uses: Set<string>;
+  /** Whether an argument of a pattern function is read, where a value of the caller would be a pattern. */
+  readonly inPattern?: boolean;
 }
 
 /**
@@ -215,7 +217,7 @@ function atCallerValue(at: Reader): boolean {
 }
 
 /** `${subject.email}`: literals in its place. */
-function callerValue(at: Reader, { what, values, uses }: Context, isEntry: boolean): void {
+function callerValue(at: Reader, { what, values, uses, inPattern }: Context, isEntry: boolean): void {
   const { at: offset } = at.skip();
   at.requireMark('{');
   const path: string[] = [at.skip().text];
@@ -223,6 +225,7 @@ function callerValue(at: Reader, { what, values, uses }: Context, isEntry: boole
   at.requireMark('}');
   const written = `\`\${${path.join('.').slice(0, 60)}}\``;
   if (values === undefined) throw at.refusal(`${written}: a ${what} has no values of the caller`, offset);
+  if (inPattern) throw at.refusal(`${written} would be a pattern in REGEXP_LIKE: compare it with \`=\``, offset);
   const name = path.slice(1).join('.');
   const value = path[0] === 'subject' && Object.hasOwn(values, name) ? values[name] : undefined;
   if (value === undefined) {
@@ -263,9 +266,10 @@ function call(at: Reader, context: Context): void {
     );
   }
   at.skip();
+  const inPattern = context.inPattern === true || foldedFunction(token.text) === foldedFunction('REGEXP_LIKE');
   const inner = at.inParentheses(() =>
     at.sequence(() => {
-      if (at.key() !== ')') at.list(() => value(at, context));
+      if (at.key() !== ')') at.list(() => value(at, { ...context, inPattern }));
     }),
   );
   at.emit({ kind: 'call', name: functionName(token), arguments: inner, tail: undefined });

@@ -111,6 +111,10 @@ describe('a value of the caller in a row filter', () => {
       'a = ${email}',
       'line 1, column 5: `${email}` is not a value of the caller; they are `${subject.email}`, `${subject.groups}`',
     ],
+    [
+      'REGEXP_LIKE(a, lower(${subject.email}))',
+      'line 1, column 22: `${subject.email}` would be a pattern in REGEXP_LIKE: compare it with `=`',
+    ],
     ['a = ${subject.email', 'line 1, column 20: the text ends here: `}` was expected'],
     [
       `a = '\${subject.email}'`,
