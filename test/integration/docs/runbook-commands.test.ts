@@ -71,7 +71,8 @@ describe.skipIf(NO_CURL)(named('the commands of the runbooks', NO_CURL), () => {
         .replaceAll(/\b(?:SERVER|HOST):ADMIN_PORT\b/g, address)
         .replaceAll('BROKER:8099', new URL(pinot.brokerUrl).host)
         .replaceAll(/\bTABLE_(?:WITH_TYPE|REALTIME)\b/g, `${table}_${type}`)
-        .replaceAll(/\b(?:TABLE|SCHEMA)\b/g, table)
+        .replaceAll(/(?<!CONFIGS\/)\b(?:TABLE|SCHEMA)\b/g, table)
+        .replaceAll(/\bTENANT\b/g, 'DefaultTenant')
         .replaceAll(/\bCLUSTER\b/g, clusterName)
         .replaceAll(/\bNAME\b/g, server)
         .replaceAll('__PARTITION__', '__0__');

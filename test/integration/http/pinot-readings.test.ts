@@ -15,7 +15,8 @@ import { type Reading, readings, OPEN, SECRET } from './readings.ts';
 // The engine must not read another table than the gateway has authorized. The same requests are sent to the broker of a real Pinot, which shows what
 // they mean to the engine. The caller of the gateway may query only one table.
 
-const MARK = 'SECRETNOTE';
+/** In the rows of the other table, and in no text of the caller. */
+const MARK = 'HIDDENROW';
 /** Each table is identified by its number of rows, which is in every response of the engine. */
 const OPEN_ROWS = 7;
 const SECRET_ROWS = 11;
