@@ -71,7 +71,7 @@ describe.skipIf(NO_PYTHON)(named('a running gateway, tested from its own OpenAPI
   });
 
   it('responds to sequences of calls along its links without an internal error', async () => {
-    const output = await run('--phases=stateful', '--max-examples=100');
+    const output = await run('--phases=stateful', '--max-examples=400');
     const [, covered] = /API Links: +(\d+) covered/.exec(output) ?? [];
     // Which links are followed depends on the random calls; without working links there are none.
     expect(Number(covered), output).toBeGreaterThanOrEqual(5);
