@@ -23,6 +23,7 @@ export function openAuditLog(boot: Boot, directory: Pick<Directory, 'rolesOf'>):
   const problem = (): string | undefined => [...files.values()].map((file) => file.problem()).find(Boolean);
   const audit = new AuditLog({
     clock: systemClock,
+    hasFile: files.size > 0,
     required: settings['audit-required'],
     problem: () => (settings['audit-required'] ? problem() : undefined),
     bytesOfFile: settings['audit-file-max-mb'] * BYTES_PER_MB * (settings['audit-file-count'] + 1),

@@ -21,6 +21,8 @@ import {
 import { AuditShares, type AuditFileKind, type ShareOptions } from './audit-shares.ts';
 
 export interface AuditLogOptions extends ShareOptions {
+  /** False where records are in the log only, which no caller can fill: changes are not refused. True by default. */
+  readonly hasFile?: boolean;
   readonly write: (record: AuditRecord, file: AuditFileKind) => void;
   /** Why changes are refused: their records could not be written. Undefined while they can, or need not. */
   readonly problem?: () => string | undefined;
@@ -89,7 +91,7 @@ export class AuditLog implements Audit {
         headers: { 'retry-after': RETRY_AFTER_SECONDS },
       });
     }
-    if (changes !== 'access' && this.#options.required !== true) return;
+    if (this.#options.hasFile === false || (changes !== 'access' && this.#options.required !== true)) return;
     const wait = this.#shares.wait({ caller: principal.srn, file: this.#fileOf(principal, changes), isDone: true });
     if (wait === 0) return;
     throw new HttpError(

@@ -210,6 +210,13 @@ describe('the share of a caller', () => {
     expect(records.at(-1)).not.toHaveProperty('asked');
   });
 
+  it('limits no change of access where there is no file that it could fill', async () => {
+    await start(['system-admin'], { ...small, hasFile: false });
+    for (let index = 0; index < 60; index++)
+      expect((await gateway.call('POST', '/roles', { name: `r${index}`, description: LONG })).status).toBe(200);
+    expect(records.filter(({ outcome }) => outcome === 'succeeded')).toHaveLength(60);
+  });
+
   it('leaves no change of access out: what has no room is refused before it is made', async () => {
     await start(['system-admin'], small);
     const statuses: number[] = [];
