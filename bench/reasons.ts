@@ -25,11 +25,11 @@ const REASONS: readonly Reason[] = [
   },
   {
     work: /^a(?: query for 10 rows|n aggregation over [\d,]+ rows) on Pinot .*, 1 client:/,
-    text: 'The gateway adds a second exchange over a socket and its own CPU time, which the row "CPU of the gateway" shows, to a query of 5 to 15 ms. A bare proxy in its place, which checks nothing, has its own row. Between two queries Pinot replaces what the processor caches had of the gateway: each takes several times the CPU of one in a row of thousands',
+    text: 'The gateway adds a second exchange over a socket and its own CPU time, which the row "CPU of the gateway" shows, to a query of 5 to 15 ms. Between two queries Pinot replaces what the processor caches had of the gateway: each takes several times the CPU of one in a row of thousands',
   },
   {
     work: /^a(?: query for 10 rows|n aggregation over [\d,]+ rows) on Pinot .*, \d+ clients:/,
-    text: 'Pinot and the gateway share the cores of this machine and keep all of them busy, so the rates are as the CPU times of a query: Pinot alone against Pinot and the gateway, whose caches Pinot replaces meanwhile. On cores of its own the gateway takes none from Pinot. A bare proxy that checks nothing has its own row',
+    text: 'Pinot and the gateway share the cores of this machine and keep all of them busy, so the rates are as the CPU times of a query: Pinot alone against Pinot and the gateway, whose caches Pinot replaces meanwhile. On cores of its own the gateway takes none from Pinot',
   },
   {
     work: /^a page of \d+ rows \([^)]+\) from the file store$/,
@@ -37,7 +37,7 @@ const REASONS: readonly Reason[] = [
   },
   {
     work: /^a query of 1 M rows as a DataFrame, Arrow$/,
-    text: 'The columns are written in TypeScript: each row is read twice, once for its end when it is stored and once for its values. Programs in WebAssembly read it in a fraction of the time, at the price of code that nobody can review in the tree',
+    text: 'The columns are written in TypeScript: each row is read three times, for its end when it is stored, for the last complete row of a piece, and for its values. Programs in WebAssembly read it in a fraction of the time, at the price of code that nobody can review in the tree',
   },
   {
     work: /^the same at its end$|^storing 500,000 rows \(53 MB\), memory store$/,

@@ -106,8 +106,8 @@ const servers = Array.from({ length: SERVERS }, (_, i) => serverName(i));
 const broker = 'Broker_127.0.0.1_8099';
 const controllers = ['Controller_127.0.0.1_9000'];
 
-/** Nothing in ZooKeeper changes. */
-function statLists(): [string, object][] {
+/** The children of each node, by name and with their stats. Nothing in ZooKeeper changes. */
+function nodeLists(): [string, object][] {
   const stat = {
     pzxid: 12_884_901_999,
     ctime: 1_760_000_000_000,
@@ -116,24 +116,29 @@ function statLists(): [string, object][] {
     cversion: 2_000,
   };
   const owner = { aversion: 0, ephemeralOwner: 0, dataLength: 4_096, numChildren: 2_000 };
-  const listed = (path: string, names: readonly string[]): [string, object] => [
-    `/zk/lsl?path=/${CLUSTER}${path}`,
-    Object.fromEntries(names.map((name, i) => [name, { czxid: i, mzxid: 12_884_901_888 + i, ...stat, ...owner }])),
+  const listed = (path: string, names: readonly string[]): [string, object][] => [
+    [`/zk/ls?path=/${CLUSTER}${path}`, names],
+    [
+      `/zk/lsl?path=/${CLUSTER}${path}`,
+      Object.fromEntries(names.map((name, i) => [name, { czxid: i, mzxid: 12_884_901_888 + i, ...stat, ...owner }])),
+    ],
   ];
   const names = Array.from({ length: TABLES }, (_, table) => fullName(table));
   const schemaNames = Array.from({ length: TABLES }, (_, table) => rawName(table));
   const instances = [...servers, broker, ...controllers];
   return [
-    listed('', ['IDEALSTATES', 'EXTERNALVIEW', 'CONFIGS', 'PROPERTYSTORE', 'LIVEINSTANCES']),
-    listed('/IDEALSTATES', names),
-    listed('/EXTERNALVIEW', names),
-    listed('/PROPERTYSTORE/CONFIGS/TABLE', names),
-    listed('/PROPERTYSTORE/SCHEMAS', schemaNames),
-    listed('/PROPERTYSTORE/SEGMENTS', names),
-    listed('/PROPERTYSTORE/INSTANCE_PARTITIONS', []),
-    listed('/CONFIGS/PARTICIPANT', instances),
-    listed('/CONFIGS/CLUSTER', [CLUSTER]),
-    listed('/LIVEINSTANCES', instances),
+    ...listed('', ['IDEALSTATES', 'EXTERNALVIEW', 'CONFIGS', 'PROPERTYSTORE', 'LIVEINSTANCES']),
+    ...listed('/IDEALSTATES', names),
+    ...listed('/EXTERNALVIEW', names),
+    ...listed('/PROPERTYSTORE/CONFIGS/TABLE', names),
+    ...listed('/PROPERTYSTORE/SCHEMAS', schemaNames),
+    ...listed('/PROPERTYSTORE/SEGMENTS', names),
+    ...listed('/PROPERTYSTORE/INSTANCE_PARTITIONS', []),
+    ...listed('/CONFIGS', ['CLUSTER', 'PARTICIPANT', 'RESOURCE']),
+    ...listed('/CONFIGS/PARTICIPANT', instances),
+    ...listed('/CONFIGS/CLUSTER', [CLUSTER]),
+    ...listed('/CONFIGS/RESOURCE', names),
+    ...listed('/LIVEINSTANCES', instances),
   ];
 }
 
@@ -147,6 +152,7 @@ function fixed(): Map<string, object> {
   return new Map<string, object>([
     ['/cluster/info', { clusterName: CLUSTER }],
     ['/cluster/configs', {}],
+    ['/tables', { tables: tables.map(rawName) }],
     ['/leader/tables', { leadControllerEntryMap: Object.fromEntries(leads) }],
     [`${root}/PROPERTYSTORE/CONFIGS/TABLE`, tableConfigs()],
     [`${root}/PROPERTYSTORE/SCHEMAS`, schemas()],
@@ -159,8 +165,7 @@ function fixed(): Map<string, object> {
         instance(broker, ['DefaultTenant_BROKER'], ''),
       ],
     ],
-    [`/zk/ls?path=/${CLUSTER}/LIVEINSTANCES`, [...servers, broker, ...controllers]],
-    ...statLists(),
+    ...nodeLists(),
     [
       `/zk/get?path=/${CLUSTER}/EXTERNALVIEW/brokerResource`,
       {

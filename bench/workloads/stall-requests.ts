@@ -1,4 +1,4 @@
-import { ACTIONS } from '../../src/access/policy/actions.ts';
+import { ACTIONS_BY_KIND } from '../../src/access/policy/action-kinds.ts';
 import { SQL_LIMITS } from '../../src/access/sql/limits.ts';
 
 /** A request with the maximum cost that the gateway's limits allow. */
@@ -51,10 +51,11 @@ export function longestPolicy(patternLength: number): string {
   return JSON.stringify({ version: 'v1', statements });
 }
 
-/** Each matches an action, because others are rejected. */
+/** Each matches an action on tables, because others are rejected. */
 function actionPatterns(count: number): string[] {
+  const actions = ACTIONS_BY_KIND.table;
   return Array.from({ length: count }, (_, index) => {
-    const action = ACTIONS[index % ACTIONS.length] ?? '';
+    const action = actions[index % actions.length] ?? '';
     const cut = 1 + (index % (action.length - 1));
     return `*${action.slice(0, cut)}*${action.slice(cut)}*`;
   });
