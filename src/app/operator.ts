@@ -2,6 +2,7 @@ import { observeStore } from '../api/server/metrics.ts';
 import type { Boot } from './parts/boot.ts';
 import { watchDefinitions } from './parts/definitions.ts';
 import { openEngine } from './parts/engine.ts';
+import { openFurtherClusters } from './parts/further-clusters.ts';
 import { openKubernetesStore, openTransport } from './parts/kubernetes.ts';
 import { startControllers } from './parts/controllers.ts';
 import { resultCleaner } from './parts/queries.ts';
@@ -20,7 +21,9 @@ async function compose(boot: Boot): Promise<undefined> {
   observeStore(registry, () => store.health());
   watchDefinitions(boot, transport);
   const engine = await openEngine(boot);
-  const running = startControllers(boot, { store, engine, transport, tasks: await resultCleaner(boot) });
+  const furtherClusters = await openFurtherClusters(boot);
+  const tasks = await resultCleaner(boot, furtherClusters);
+  const running = startControllers(boot, { store, engine, transport, tasks, furtherClusters });
   readiness.set('resources', () => {
     const { ageMs, lastError } = store.health();
     if (!running.ready()) return `not synced${lastError === undefined ? '' : `: ${lastError}`}`;

@@ -23,6 +23,9 @@ export type Settings = Static<typeof SettingsSchema>;
 
 export const SETTING_KEYS = keysOf(SettingsSchema.properties);
 
+/** It is the name of a ClusterHealthReport and of a folder. The report `cluster` is that of the first cluster. */
+const CLUSTER_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/u;
+
 /** Above the time after which a connection that does not work is noticed. */
 const MIN_VIEW_AGE_MS = 30_000;
 
@@ -45,6 +48,10 @@ export function settingsProblems(settings: Settings): string[] {
     [
       settings['recover-admin'] && isSet('token-file'),
       '`recover-admin` and `token-file` are both set: the recovered token is in `tokens.jsonl` of the data folder; start without `token-file`, or add a line to that file',
+    ],
+    [
+      settings['further-cluster'] && (settings.cluster === 'cluster' || !CLUSTER_NAME.test(settings.cluster)),
+      `invalid \`cluster\`: with \`further-cluster\` it must be a name of lowercase letters, digits and \`-\` other than \`cluster\`, not \`${settings.cluster}\``,
     ],
     [controllers.length === 0, '`controllers` is empty: set at least one Pinot controller'],
     [peers.length > 0 && isSet('peers-service'), '`peers` and `peers-service` are both set: set only one'],

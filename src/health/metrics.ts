@@ -39,14 +39,22 @@ export const NO_METRICS: HealthMetrics = {
   webhook: () => undefined,
 };
 
+/** The metrics of the runs of one cluster. */
+export interface ClusterMetrics extends HealthMetrics {
+  /** The same of a further cluster. @param report name of its own report */
+  ofCluster(cluster: string, report: string): ClusterMetrics;
+}
+
 /**
  * Registers the metrics of the health task. Call it once for each registry.
  *
  * The values of the reports are read with `getReports` at each scrape. A new leader therefore exports the same values as the previous one
  * from its first scrape on. If `getReports` returns none (this process does not lead), these series are absent, so that exactly one of
- * several processes exports them. Each series has the name of its report as a label.
+ * several processes exports them. Each series has the name of its report as a label, and that of its cluster.
+ *
+ * @param cluster name of the cluster; undefined for a single run
  */
-export function healthMetrics(registry: Registry, getReports: ReportSource): HealthMetrics {
+export function healthMetrics(registry: Registry, getReports: ReportSource, cluster?: string): ClusterMetrics {
   const registers = [registry];
   checkGauges(registers, getReports);
   entityGauge(registers, getReports);
@@ -54,15 +62,14 @@ export function healthMetrics(registry: Registry, getReports: ReportSource): Hea
   const failed = failedRuns(registers, getReports);
   const runs = new Counter({
     name: 'olap_warden_health_runs_total',
-    help: 'Runs of the health checks, by report and result.',
-    labelNames: ['result', 'report'],
+    help: 'Runs of the health checks, by report, cluster and result.',
+    labelNames: ['result', 'report', 'cluster'],
     registers,
   });
-  for (const result of OUTCOMES) runs.inc({ result, report: REPORT_NAME }, 0);
   const calls = new Counter({
     name: 'olap_warden_health_engine_calls_total',
-    help: 'Calls of the health checks to the engine, by endpoint and outcome.',
-    labelNames: ['endpoint', 'outcome'],
+    help: 'Calls of the health checks to the engine, by endpoint, cluster and outcome.',
+    labelNames: ['endpoint', 'outcome', 'cluster'],
     registers,
   });
   const deliveries = new Counter({
@@ -71,19 +78,27 @@ export function healthMetrics(registry: Registry, getReports: ReportSource): Hea
     labelNames: ['result'],
     registers,
   });
-  return {
-    run: (result, report) => {
-      runs.inc({ result, report });
-      failed.set(report, result === 'success' ? 0 : (failed.get(report) ?? 0) + 1);
-    },
-    forget: (report) => {
-      failed.delete(report);
-      for (const result of OUTCOMES) runs.remove({ result, report });
-    },
-    engineCall: (endpoint, outcome) => calls.inc({ endpoint, outcome }),
-    webhook: (result) => deliveries.inc({ result }),
+  const ofCluster = (name: string | undefined, own: string): ClusterMetrics => {
+    const label = labelOf(name);
+    for (const result of OUTCOMES) runs.inc({ result, report: own, ...label }, 0);
+    return {
+      run: (result, report) => {
+        runs.inc({ result, report, ...label });
+        failed.set(report, result === 'success' ? 0 : (failed.get(report) ?? 0) + 1);
+      },
+      forget: (report) => {
+        failed.delete(report);
+        for (const result of OUTCOMES) runs.remove({ result, report, ...label });
+      },
+      engineCall: (endpoint, outcome) => calls.inc({ endpoint, outcome, ...label }),
+      webhook: (result) => deliveries.inc({ result }),
+      ofCluster,
+    };
   };
+  return ofCluster(cluster, REPORT_NAME);
 }
+
+const labelOf = (cluster: string | undefined): { cluster?: string } => (cluster === undefined ? {} : { cluster });
 
 /** Exports the returned numbers, which are by report: an alert on them ends with the first complete run. */
 function failedRuns(registers: Registry[], getReports: ReportSource): Map<string, number> {
@@ -91,15 +106,16 @@ function failedRuns(registers: Registry[], getReports: ReportSource): Map<string
   void new Gauge({
     name: 'olap_warden_health_failed_runs',
     help: 'Runs in a row that ended without a complete report in this process; 0 after a complete one.',
-    labelNames: ['report'],
+    labelNames: ['report', 'cluster'],
     registers,
     collect() {
       this.reset();
-      const current = new Set(getReports().map(({ name }) => name));
+      const current = new Map(getReports().map(({ name, cluster }) => [name, labelOf(cluster)]));
       for (const [report, runs] of failed) {
+        const label = current.get(report);
         // The number of a former leader must not count when it leads again.
-        if (current.has(report)) this.set({ report }, runs);
-        else failed.delete(report);
+        if (label === undefined) failed.delete(report);
+        else this.set({ report, ...label }, runs);
       }
     },
   });
@@ -109,6 +125,8 @@ function failedRuns(registers: Registry[], getReports: ReportSource): Map<string
 /** What the metrics show of a report. */
 export interface ReportedHealth {
   readonly name: string;
+  /** Name of the cluster; absent for a single run. */
+  readonly cluster?: string;
   readonly status: ClusterHealthReportStatus | undefined;
   /** When the checks run; absent for a single run. */
   readonly timing?: Pick<ClusterHealthReportSpec, 'interval' | 'schedule'>;
@@ -122,12 +140,13 @@ function checkGauges(registers: Registry[], getReports: ReportSource): void {
     new Gauge({
       name: `olap_warden_health_check_${name}`,
       help,
-      labelNames: ['check', 'report'],
+      labelNames: ['check', 'report', 'cluster'],
       registers,
       collect() {
         this.reset();
-        for (const { name: report, status } of getReports()) {
-          if (status !== undefined) collect(status, (check, value) => this.set({ check, report }, value));
+        for (const { name: report, cluster, status } of getReports()) {
+          const labels = { report, ...labelOf(cluster) };
+          if (status !== undefined) collect(status, (check, value) => this.set({ check, ...labels }, value));
         }
       },
     });
@@ -197,15 +216,19 @@ function entityGauge(registers: Registry[], getReports: ReportSource): Gauge {
   return new Gauge({
     name: 'olap_warden_health_check_entity_info',
     help: 'The first entities that a failing check names, always 1.',
-    labelNames: ['check', 'report', 'position', 'entity_type', 'entity'],
+    labelNames: ['check', 'report', 'position', 'entity_type', 'entity', 'cluster'],
     registers,
     collect() {
       this.reset();
-      for (const { name: report, status } of getReports()) {
+      for (const { name: report, cluster, status } of getReports()) {
         for (const check of status?.checks ?? []) {
           const entities = evaluatedResult(check, undefined)?.entities ?? [];
           for (const [index, { entityType, entity }] of entities.entries()) {
-            const labels = { entity_type: entityType, entity: entity.slice(0, MAX_LABEL_LENGTH) };
+            const labels = {
+              entity_type: entityType,
+              entity: entity.slice(0, MAX_LABEL_LENGTH),
+              ...labelOf(cluster),
+            };
             this.set({ check: check.name, report, position: String(index + 1), ...labels }, 1);
           }
         }
@@ -223,13 +246,13 @@ function runGauges(registers: Registry[], getReports: ReportSource): void {
     new Gauge({
       name: `olap_warden_health_${name}`,
       help,
-      labelNames: ['report'],
+      labelNames: ['report', 'cluster'],
       registers,
       collect() {
         this.reset();
         for (const report of getReports()) {
           const current = report.status === undefined ? undefined : value(report.status, report);
-          if (current !== undefined) this.set({ report: report.name }, current);
+          if (current !== undefined) this.set({ report: report.name, ...labelOf(report.cluster) }, current);
         }
       },
     });

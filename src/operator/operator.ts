@@ -11,6 +11,7 @@ import { KubernetesEvents, NO_EVENTS, type EventRecorder } from '../kubernetes/e
 import { fencedStore } from './leader/fenced-store.ts';
 import { LeaderElector, type LeaderTimes } from './leader/leader.ts';
 import { kubernetesLeases } from '../kubernetes/leases.ts';
+import type { ReportedClusters } from './health/health-reports.ts';
 import type { OperatorMetrics } from './metrics.ts';
 import { keepOwned, type OwnedResource } from './reconcilers/predefined.ts';
 import { clusterHealthReportReconciler } from './reconcilers/cluster-health-report.ts';
@@ -71,7 +72,9 @@ export interface OperatorOptions {
   /** How names in policies are looked up; absent: they are not. */
   readonly policyNames?: PolicyOptions;
   /** Settings of the health checks in the configuration of the process, which a report overrides; called at each reconciliation. */
-  readonly healthSettings?: () => ConfiguredSettings;
+  readonly healthSettings?: (cluster: string) => ConfiguredSettings;
+  /** The clusters of the environment; by default one. */
+  readonly clusters?: ReportedClusters;
   /** How long the previous token stays valid after a rotation, in milliseconds; 24 hours by default. */
   readonly tokenGraceMs?: number;
   /** How long an expired subject stays in its RoleAssignment, in milliseconds; 30 days by default, 0: they are never removed. */
@@ -172,7 +175,7 @@ async function runWhileLeading(
       }),
       ports,
     ),
-    new Controller(clusterHealthReportReconciler(options.healthSettings), ports),
+    new Controller(clusterHealthReportReconciler(options.healthSettings, options.clusters), ports),
   ];
   for (const controller of controllers) controller.start();
   const running = [

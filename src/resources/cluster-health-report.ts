@@ -5,8 +5,13 @@ import { MAX_MUTES, Mute, MUTES_RULE } from './health-mute.ts';
 import { ClusterHealthReportStatus } from './health-status.ts';
 import { emptyByDefault, type KindDefinition } from './schema.ts';
 
-/** Name of the report that the REST interface shows and changes. The first start creates it. */
+/** Name of the report that the REST interface shows and changes. The first start creates it. That of a further cluster has the cluster's name. */
 export const REPORT_NAME = 'cluster';
+
+/** Name of the report of a cluster. @param further whether it is not the first cluster of its environment */
+export function reportOf(cluster: string, further: boolean): string {
+  return further ? cluster : REPORT_NAME;
+}
 
 /** Limit of reports whose checks run. Each has its own time series, and runs follow one another. */
 export const MAX_REPORTS = 16;
@@ -19,6 +24,14 @@ export const SCHEDULE_PATTERN = '^\\s*([0-9]+\\s+)?[0-9A-Za-z*,/?#-]+(\\s+[0-9A-
 
 export const ClusterHealthReportSpec = Type.Object(
   {
+    cluster: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 253,
+        description:
+          'Name of the cluster that the checks read, in an environment with several. Default: the cluster with the name of the report, if it is a further one, else the first.',
+      }),
+    ),
     interval: Type.Optional(
       Type.String({
         maxLength: 32,
@@ -110,7 +123,7 @@ export const clusterHealthReportKind = {
   singular: 'clusterhealthreport',
   shortNames: ['chr'],
   description:
-    'A ClusterHealthReport configures when the health checks run and with which thresholds, and contains their latest results. The REST interface uses the one named `cluster`.',
+    'A ClusterHealthReport configures when the health checks run and with which thresholds, and contains their latest results. The REST interface uses the one named `cluster`, that of a further cluster of the environment the one with its name.',
   spec: ClusterHealthReportSpec,
   status: ClusterHealthReportStatus,
   rules: [

@@ -169,6 +169,10 @@ const accessAlerts = [
 /** Leadership of the operators alone: client-go's metric has the same name in every controller. */
 const LEADS = 'leader_election_master_status and on (namespace, pod, instance) olap_warden_info{command="operator"}';
 
+/** The operator counts the runs of each cluster. The ServiceMonitor gives the metrics of gateways the label; without it, nothing is known. */
+const CLUSTER_WITHOUT_GATEWAY =
+  'max by (namespace, cluster) (olap_warden_health_runs_total{cluster!=""}) and on (namespace) max by (namespace) (olap_warden_info{command="gateway",cluster!=""}) unless on (namespace, cluster) max by (namespace, cluster) (olap_warden_info{command="gateway"})';
+
 const operationAlerts = [
   {
     alert: 'OlapWardenViewStale',
@@ -199,13 +203,13 @@ const operationAlerts = [
   {
     alert: 'OlapWardenNoGateway',
     // The name of the job, and so `up`, depends on the configuration of Prometheus.
-    expr: 'max by (namespace) (olap_warden_info{command="operator"}) unless max by (namespace) (olap_warden_info{command="gateway"})',
+    expr: `max by (namespace) (olap_warden_info{command="operator"}) unless max by (namespace) (olap_warden_info{command="gateway"}) or ${CLUSTER_WITHOUT_GATEWAY}`,
     for: '2m',
     labels: { severity: 'critical', category: 'operations' },
     annotations: {
       summary: 'No gateway is up',
       description:
-        'Prometheus reads the metrics of an operator in this namespace, and of no gateway. No query, and no call of the REST API or the dashboard, is answered. Check the pods of the gateway.',
+        'Prometheus reads the metrics of an operator in this namespace, and of no gateway (of the cluster in the label `cluster`, if there is one). No query, and no call of the REST API or the dashboard, is answered. Check the pods of the gateway.',
       runbook_url: operationsRunbook('no-gateway-is-up'),
     },
   },

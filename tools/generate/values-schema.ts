@@ -38,8 +38,11 @@ const POD_SPEC: Schema = { type: 'object', properties: Object.fromEntries(POD_FI
 
 const TRAFFIC_POLICY: Schema = { enum: ['', 'Cluster', 'Local'] };
 
+/** The name of a further cluster; the templates refuse those that would be names of other objects. */
+const CLUSTER_NAME: Schema = { type: 'string', pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' };
+
 /** Settings that the chart derives: its rights and admission policies are for these values alone. */
-const DERIVED = new Set(['leader-lease', 'namespace']);
+const DERIVED = new Set(['leader-lease', 'namespace', 'cluster-files', 'further-cluster', 'other-clusters']);
 
 /** The names of all alerts. */
 const ALERTS = alertNames();
@@ -159,12 +162,28 @@ function objectSchema(value: object, path: string): Schema {
   };
 }
 
+/** Values that an entry of `clusters` can override. */
+const OF_CLUSTER = ['gateway', 'ingress', 'gatewayRoute', 'networkPolicy', 'properties', 'settings'];
+
+function clustersSchema({ engine }: Record<string, Schema>): Schema {
+  const { controllers, brokers, credentialSecret } = (engine as { properties: Record<string, Schema> }).properties;
+  const overrides = OF_CLUSTER.map((name) => [name, { $ref: `#/properties/${name}` }]);
+  const item: Schema = {
+    type: 'object',
+    additionalProperties: false,
+    required: ['name', 'controllers'],
+    properties: { name: CLUSTER_NAME, controllers, brokers, credentialSecret, ...Object.fromEntries(overrides) },
+  };
+  return { type: 'array', items: item };
+}
+
 /** Generates values.schema.json, with which Helm rejects unknown values. */
 export async function generateValuesSchema(root: string): Promise<GeneratedFiles> {
   const values: unknown = parse(await readFile(join(root, 'charts/olap-warden/values.yaml'), 'utf8'));
   const schema = schemaOf(values, '') as { properties: Record<string, Schema> };
   const properties = {
     ...schema.properties,
+    clusters: clustersSchema(schema.properties),
     nameOverride: { type: 'string' },
     fullnameOverride: { type: 'string' },
     global: { type: 'object' },

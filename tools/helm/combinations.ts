@@ -177,6 +177,36 @@ export const COMBINATIONS: readonly Combination[] = [
     },
     apis: [...ADMISSION_APIS, MONITORING_API],
   },
+  {
+    name: 'several clusters, with what each has of its own',
+    values: {
+      networkPolicy: {
+        enabled: true,
+        from: [{ namespaceSelector: {} }],
+        engine: { enabled: true, namespace: 'default' },
+        egress: { enabled: true },
+      },
+      ingress: { enabled: true, hosts: ['events.example.com'] },
+      clusters: [
+        {
+          name: 'orders',
+          controllers: ['http://pinot-controller.pinot-orders:9000'],
+          brokers: ['http://pinot-broker.pinot-orders:8099'],
+          credentialSecret: 'pinot-orders',
+          ingress: { enabled: true, hosts: ['orders.example.com'] },
+          networkPolicy: { engine: { podLabels: { app: 'pinot-orders' } } },
+          settings: { 'log-level': 'debug' },
+        },
+        {
+          name: 'clicks',
+          controllers: ['http://pinot-controller.pinot-clicks:9000'],
+          gateway: { kind: 'Deployment', replicas: 1 },
+          properties: { olap: { broker: { pagination: { protocol: 'memory' } } } },
+        },
+      ],
+    },
+    apis: [...ADMISSION_APIS, MONITORING_API],
+  },
   { name: 'no verbs for handing on access', values: { admission: { bind: false } } },
   {
     name: 'minimal',

@@ -34,13 +34,14 @@ annotations:
 {{- end }}
 {{- end -}}
 
-{{/* dict root component: the service account of a component. */}}
+{{/* dict root component: the service account of a component. The gateways of all clusters have the same. */}}
 {{- define "olap-warden.serviceAccount" -}}
-{{- $account := (index .root.Values .component).serviceAccount -}}
+{{- $main := .root.Main | default .root -}}
+{{- $account := (index $main.Values .component).serviceAccount -}}
 {{- if $account.name -}}
 {{- $account.name -}}
 {{- else if $account.create -}}
-{{- printf "%s-%s" (include "olap-warden.fullname" .root) .component -}}
+{{- printf "%s-%s" (include "olap-warden.fullname" $main) .component -}}
 {{- else -}}
 {{- fail (printf "%s.serviceAccount.create=false requires %s.serviceAccount.name: the name of an existing service account" .component .component) -}}
 {{- end -}}
@@ -127,7 +128,11 @@ initContainers: {{- tpl (toYaml .) $.root | nindent 2 }}
 name: {{ .component }}
 image: {{ include "olap-warden.image" .root }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
-args: {{- toYaml (concat (list .component "--config" "/etc/olap-warden/settings.yaml") $values.extraArgs) | nindent 2 }}
+{{- $clusterFiles := list }}
+{{- if eq .component "operator" }}
+{{- range .root.Values.clusters }}{{ $clusterFiles = append $clusterFiles (printf "--cluster-files=/etc/olap-warden-clusters/%s/settings.yaml" .name) }}{{ end }}
+{{- end }}
+args: {{- toYaml (concat (list .component "--config" "/etc/olap-warden/settings.yaml") $clusterFiles $values.extraArgs) | nindent 2 }}
 env:
   {{- include "olap-warden.env" . | nindent 2 }}
   {{- with $values.extraEnv }}{{ toYaml . | nindent 2 }}{{ end }}
@@ -148,7 +153,12 @@ securityContext: {{- toYaml . | nindent 2 }}
 labels:
   {{- toYaml (merge $own $values.podLabels .root.Values.commonLabels) | nindent 2 }}
 annotations:
-  checksum/settings: {{ include "olap-warden.settings" .root | sha256sum }}
+  {{- $settings := include "olap-warden.settings" .root }}
+  {{- if eq .component "operator" }}
+  {{- $clusters := dict }}{{ include "olap-warden.furtherClusters" (dict "root" .root "into" $clusters) }}
+  {{- range $clusters }}{{ $settings = print $settings (include "olap-warden.settings" .) }}{{ end }}
+  {{- end }}
+  checksum/settings: {{ $settings | sha256sum }}
   {{- with $values.podAnnotations }}{{ toYaml . | nindent 2 }}{{ end }}
 {{- end -}}
 
@@ -174,20 +184,76 @@ readinessProbe: {httpGet: {path: /readyz, port: metrics}, periodSeconds: 2, time
 - {name: settings, mountPath: /etc/olap-warden, readOnly: true}
 - {name: tmp, mountPath: /tmp}
 {{- if .root.Values.engine.credentialSecret }}
-- {name: engine-credential, mountPath: /var/run/secrets/olap-warden/engine, readOnly: true}
+- {name: engine-credential, mountPath: {{ include "olap-warden.credentialFolder" .root }}, readOnly: true}
 {{- end }}
+{{- end -}}
+
+{{/* The operator has the credentials of all clusters, so each has a folder of its own. */}}
+{{- define "olap-warden.credentialFolder" -}}
+/var/run/secrets/olap-warden/engine{{ if .Main }}-{{ .Values.engine.clusterName }}{{ end }}
+{{- end -}}
+
+{{/*
+dict root into: sets `into` to the contexts of the further clusters, by name. In such a context the templates of the gateways render those of the
+cluster, as if they were a release of their own: with its values, and names and labels that end in its name. `Main` is the context of the release.
+*/}}
+{{- define "olap-warden.furtherClusters" -}}
+{{- $root := .root -}}
+{{- $into := .into -}}
+{{- range $entry := $root.Values.clusters -}}
+{{- $name := $entry.name -}}
+{{- if or (hasKey $into $name) (eq $name $root.Values.engine.clusterName) -}}
+{{- fail (printf "clusters has `%s` twice, or it is engine.clusterName: each cluster needs a name of its own" $name) -}}
+{{- end -}}
+{{- if regexMatch "^cluster$|(^|-)(access-usage|dashboard|engine|gateway|metrics|operator|peers|session-key|test)$" $name -}}
+{{- fail (printf "clusters has the name `%s`: `cluster` is the report of the first cluster, and names that end in access-usage, dashboard, engine, gateway, metrics, operator, peers, session-key or test are those of other objects of the release. Choose another name" $name) -}}
+{{- end -}}
+{{- $fullname := printf "%s-%s" (include "olap-warden.fullname" $root) $name -}}
+{{- if gt (len $fullname) 40 -}}
+{{- fail (printf "the names of the objects of the cluster `%s` begin with `%s`, which is longer than 40 characters: shorten its name, or set fullnameOverride" $name $fullname) -}}
+{{- end -}}
+{{- $values := deepCopy $root.Values -}}
+{{- $_ := set $values "fullnameOverride" $fullname -}}
+{{- $_ := set $values "engine" (dict "controllers" $entry.controllers "brokers" ($entry.brokers | default list) "credentialSecret" ($entry.credentialSecret | default "") "clusterName" $name "environment" $root.Values.engine.environment) -}}
+{{- $_ := set $values "settings" (omit $values.settings "cluster" "controllers" "brokers" "engine-credential-file" "peers" "peers-service") -}}
+{{- range $key, $value := dict "enabled" false "hosts" list "tls" list }}{{ $_ := set $values.ingress $key $value }}{{ end -}}
+{{- $_ := set $values.gatewayRoute "enabled" false -}}
+{{- $_ := set $values.gateway.service "nodePort" 0 -}}
+{{- include "olap-warden.overlay" (dict "base" $values "over" (pick $entry "gateway" "ingress" "gatewayRoute" "networkPolicy" "properties" "settings")) -}}
+{{- $release := dict "Name" (printf "%s-%s" $root.Release.Name $name) "Namespace" $root.Release.Namespace "Service" $root.Release.Service -}}
+{{- $_ := set $into $name (dict "Main" $root "Values" $values "Release" $release "Chart" $root.Chart "Files" $root.Files "Capabilities" $root.Capabilities "Template" $root.Template) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* dict base over: sets the values of `over` in `base`, as Helm does with several files of values. */}}
+{{- define "olap-warden.overlay" -}}
+{{- $base := .base -}}
+{{- range $key, $value := .over -}}
+{{- if and (kindIs "map" $value) (kindIs "map" (index $base $key)) -}}
+{{- include "olap-warden.overlay" (dict "base" (index $base $key) "over" $value) -}}
+{{- else -}}
+{{- $_ := set $base $key $value -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{/* The settings of the process, see docs/configuration.md; a change restarts the pods. */}}
 {{- define "olap-warden.settings" -}}
+{{- $main := .Main | default . -}}
 {{- $settings := dict "controllers" .Values.engine.controllers "cluster" .Values.engine.clusterName "environment" .Values.engine.environment -}}
 {{- $_ := set $settings "peers-service" (printf "%s-gateway-peers.%s:8080" (include "olap-warden.fullname" .) .Release.Namespace) -}}
-{{- $_ := set $settings "leader-lease" (printf "%s-operator" (include "olap-warden.fullname" .)) -}}
-{{- $_ := set $settings "usage-config-map" (printf "%s-access-usage" (include "olap-warden.fullname" .)) -}}
-{{- $_ := set $settings "session-key-secret" (printf "%s-session-key" (include "olap-warden.fullname" .)) -}}
+{{- $_ := set $settings "leader-lease" (printf "%s-operator" (include "olap-warden.fullname" $main)) -}}
+{{- $_ := set $settings "usage-config-map" (printf "%s-access-usage" (include "olap-warden.fullname" $main)) -}}
+{{- $_ := set $settings "session-key-secret" (printf "%s-session-key" (include "olap-warden.fullname" $main)) -}}
+{{- with $main.Values.clusters -}}
+{{- $names := list $main.Values.engine.clusterName -}}
+{{- range . }}{{ $names = append $names .name }}{{ end -}}
+{{- $_ := set $settings "other-clusters" (without $names $.Values.engine.clusterName) -}}
+{{- end -}}
+{{- if .Main }}{{ $_ := set $settings "further-cluster" true }}{{ end -}}
 {{- $_ := set $settings "ui-session-key-file" "/var/run/secrets/olap-warden/session/keys" -}}
 {{- with .Values.engine.brokers }}{{ $_ := set $settings "brokers" . }}{{ end -}}
-{{- if .Values.engine.credentialSecret }}{{ $_ := set $settings "engine-credential-file" "/var/run/secrets/olap-warden/engine/authorization" }}{{ end -}}
+{{- if .Values.engine.credentialSecret }}{{ $_ := set $settings "engine-credential-file" (printf "%s/authorization" (include "olap-warden.credentialFolder" .)) }}{{ end -}}
 {{- with .Values.firstAdministrator }}{{ if .name }}{{ $_ := set $settings "admin-subject" (list (printf "%s:%s" .type .name)) }}{{ end }}{{ end -}}
 {{- if not .Values.rbac.tokenReview }}{{ $_ := set $settings "kubernetes-tokens" false }}{{ end -}}
 {{- if .Values.gateway.tls.secretName -}}

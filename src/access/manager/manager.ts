@@ -35,6 +35,8 @@ export interface ManagerOptions extends EditorOptions {
   readonly directory: Directory;
   /** For warnings about names that do not exist; absent: tables are not looked up. */
   readonly tables?: TableLookup;
+  /** Names of the other clusters of the environment, whose tables are not known. */
+  readonly otherClusters?: readonly string[];
   /** Record of the statements, roles and tokens that determine decisions; absent: nothing is recorded. */
   readonly usage?: UsageTracker | undefined;
 }
@@ -93,6 +95,7 @@ export class RbacManager {
   /** For access reviews. */
   readonly reviewPorts: Omit<ReviewPorts, 'usage' | 'mayRead' | 'mayReadAny'>;
   readonly #tables: TableLookup | undefined;
+  readonly #otherClusters: readonly string[];
   readonly #clock: Pick<Clock, 'monotonic' | 'schedule'>;
   readonly #namesOf: KnownNames['namesOf'];
 
@@ -101,6 +104,7 @@ export class RbacManager {
     this.usage = options.usage;
     this.reviewPorts = reviewPorts(options.store, directory);
     this.#tables = options.tables;
+    this.#otherClusters = options.otherClusters ?? [];
     const { clock } = options;
     this.#clock = { monotonic: () => clock.now(), schedule: (callback, ms) => clock.schedule(callback, ms) };
     this.#namesOf = storedNames(options.store);
@@ -140,6 +144,7 @@ export class RbacManager {
       );
     return policyWarnings(spec, {
       deployment,
+      otherClusters: this.#otherClusters.map((cluster) => ({ cluster, tables: undefined })),
       tables: tables && readable('table', tables),
       namesOf: (kind) => readable(kind, this.#namesOf(kind)),
       filtered: true,

@@ -10,11 +10,19 @@ export interface Statements {
   readonly statements: readonly CheckedStatement[];
 }
 
+/** The tables of a cluster; undefined while they are not known. */
+export interface ClusterTables {
+  readonly cluster: string;
+  readonly tables: readonly string[] | undefined;
+}
+
 /** The existing names that a policy can refer to. */
 export interface KnownNames {
   readonly deployment: Deployment;
   /** Table names; undefined while they are not known: no warning is given then. */
   readonly tables: readonly string[] | undefined;
+  /** The other clusters of the environment, with the names of their tables; those of the first one are `tables`. */
+  readonly otherClusters?: readonly ClusterTables[];
   /** Names of all roles, policies or service tokens. */
   readonly namesOf: (kind: RbacKind) => readonly string[];
   /** Whether the names are those that a caller may read, so that others can exist. False by default. */
@@ -43,23 +51,21 @@ const MAX_SUGGESTED_LENGTH = 48;
 const MAX_SEARCHED = 2000;
 
 /**
- * What of a policy never matches, and the names of tables, roles, policies and service tokens in it that do not exist in this deployment, each
- * with the nearest existing name. Of the names, patterns with `*` and resources of other clusters and environments are not examined. The policy may be enforced all the same: such a
+ * What of a policy never matches, and the names of tables, roles, policies and service tokens in it that do not exist in this environment, each
+ * with the nearest existing name. A table exists if one of the clusters has it that the resource can belong to. Of the names, patterns with `*` and resources of unknown clusters and other environments are not examined. The policy may be enforced all the same: such a
  * statement matches as soon as the resource exists.
  */
 export function policyWarnings({ statements }: Statements, known: KnownNames): string[] {
-  // Read once for each kind: the number of names and that of resources are both large.
-  const existing = new Map<string, ReadonlySet<string> | undefined>();
+  const existing = existingNames(known);
   const never = unmatchable(statements);
   const warnings = [...never.errors, ...never.warnings].map(({ path, message }) => `\`${path}\`: ${message}`);
   let more = warnings.splice(MAX_WARNINGS).length;
   let suggestions = 0;
   for (const [index, { resources }] of statements.entries()) {
     for (const [at, resource] of resources.entries()) {
-      const named = namedResource(resource, known.deployment);
+      const named = namedResource(resource);
       if (named === undefined) continue;
-      if (!existing.has(named.kind)) existing.set(named.kind, namesOfKind(named.kind, known));
-      const names = existing.get(named.kind);
+      const names = existing(named);
       if (names === undefined || names.has(named.id)) continue;
       if (warnings.length >= MAX_WARNINGS) more++;
       else {
@@ -75,28 +81,59 @@ export function policyWarnings({ statements }: Statements, known: KnownNames): s
 interface NamedResource {
   readonly kind: string;
   readonly id: string;
+  readonly pattern: SrnPattern;
 }
 
-/** Tables and RBAC resources that a policy names exactly, in the order of the policy, without duplicates. */
+/** The existing names among which a resource is looked up; undefined: they are not known, or it is elsewhere. */
+type ExistingNames = (named: NamedResource) => ReadonlySet<string> | undefined;
+
+function existingNames(known: KnownNames): ExistingNames {
+  const { deployment, otherClusters = [] } = known;
+  const clusters = [{ cluster: deployment.cluster, tables: known.tables }, ...otherClusters].map(
+    ({ cluster, tables }) => ({ deployment: { ...deployment, cluster }, tables }),
+  );
+  // Read once for each kind and choice of clusters: the number of names and that of resources are both large.
+  const sets = new Map<string, ReadonlySet<string> | undefined>();
+  return (named) => {
+    const possible = clusters.filter((cluster) => isHere(named, cluster.deployment));
+    if (possible.length === 0) return undefined;
+    const key = [named.kind, ...possible.map((cluster) => cluster.deployment.cluster)].join(' ');
+    if (!sets.has(key)) {
+      sets.set(key, namesOfKind(named.kind, { ...known, tables: tablesOf(possible) }));
+    }
+    return sets.get(key);
+  };
+}
+
+function tablesOf(clusters: readonly Pick<ClusterTables, 'tables'>[]): readonly string[] | undefined {
+  const lists = clusters.flatMap(({ tables }) => (tables === undefined ? [] : [tables]));
+  if (lists.length < clusters.length) return undefined;
+  return lists.length === 1 ? lists[0] : lists.flat();
+}
+
+/** Tables of this deployment that a policy names exactly, in the order of the policy, without duplicates. */
 export function namedTables({ statements }: Statements, deployment: Deployment): string[] {
-  const named = statements.flatMap(({ resources }) => resources.map((text) => namedResource(text, deployment)));
-  return [...new Set(named.flatMap((resource) => (resource?.kind === 'table' ? [resource.id] : [])))];
+  const named = statements.flatMap(({ resources }) => resources.map(namedResource));
+  return [
+    ...new Set(
+      named.flatMap((resource) => (resource?.kind === 'table' && isHere(resource, deployment) ? [resource.id] : [])),
+    ),
+  ];
 }
 
-/** The resource of this deployment that the pattern names exactly; undefined for a glob or a resource elsewhere. */
-function namedResource(text: string, deployment: Deployment): NamedResource | undefined {
+/** The resource that the pattern names exactly; undefined for a glob. */
+function namedResource(text: string): NamedResource | undefined {
   // A large policy has thousands of globs, which need not be parsed to be left out.
   if (text.includes('*', text.lastIndexOf(':') + 1)) return undefined;
   const parsed = parseSrnPattern(text);
   if (!parsed.ok || !parsed.value.last) return undefined;
   const { kind, id } = parsed.value.last;
   if (kind.form !== 'exact' || id.form !== 'exact') return undefined;
-  const named = { kind: kind.literal, id: id.literal };
-  return isHere(parsed.value, named, deployment) ? named : undefined;
+  return { kind: kind.literal, id: id.literal, pattern: parsed.value };
 }
 
-function isHere(pattern: SrnPattern, named: NamedResource, deployment: Deployment): boolean {
-  return patternMatches(pattern, completeSrn({ levels: [named] }, deployment));
+function isHere({ pattern, kind, id }: NamedResource, deployment: Deployment): boolean {
+  return patternMatches(pattern, completeSrn({ levels: [{ kind, id }] }, deployment));
 }
 
 function namesOfKind(kind: string, { tables, namesOf }: KnownNames): ReadonlySet<string> | undefined {

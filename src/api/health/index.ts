@@ -5,7 +5,6 @@ import { clusterResource } from '../../access/policy/srn.ts';
 import type { Engine } from '../../pinot/types.ts';
 import { CATALOGUE, findCheck, originOf } from '../../health/catalogue.ts';
 import { unknownCheck } from '../../health/settings.ts';
-import { REPORT_NAME } from '../../resources/cluster-health-report.ts';
 import { clientSignal } from '../server/client-signal.ts';
 import { requireAllowed } from '../server/context.ts';
 import { credentialRefused, ErrorBody, HttpError } from '../server/errors.ts';
@@ -36,7 +35,7 @@ const route = (operationId: string, summary: string) => ({ operationId, summary,
 
 /** The cluster health API: the latest report, the list of checks, and the periodic task. */
 export async function clusterHealthRoutes(app: FastifyInstance, options: ClusterHealthOptions): Promise<void> {
-  const { store } = options;
+  const { store, report: reportName } = options;
 
   app.get<{ Querystring: HealthQuery }>(
     '/clusterHealth',
@@ -67,7 +66,7 @@ export async function clusterHealthRoutes(app: FastifyInstance, options: Cluster
       if (check !== undefined && findCheck(check.toUpperCase()) === undefined) {
         throw new HttpError(400, `\`check\` in the query string: ${unknownCheck(check)}`);
       }
-      const { status, spec } = store.get('ClusterHealthReport', REPORT_NAME) ?? {};
+      const { status, spec } = store.get('ClusterHealthReport', reportName) ?? {};
       if (asksForEntity(request.query)) requireKnown(status, request.query);
       return clusterHealth(status, request.query, options.clock.now(), spec?.mutes);
     },
@@ -159,7 +158,7 @@ export async function clusterHealthRoutes(app: FastifyInstance, options: Cluster
     },
     async (request) => {
       requireAllowed(request, 'GetHealth', clusterResource);
-      return store.get('ClusterHealthReport', REPORT_NAME)?.status?.history ?? [];
+      return store.get('ClusterHealthReport', reportName)?.status?.history ?? [];
     },
   );
 
@@ -229,7 +228,7 @@ async function runHealthTask(
     return { taskId, isSuccessful: true, message };
   }
   const limit = AbortSignal.timeout(options.maxWaitMs ?? MAX_WAIT_MS);
-  const report = await awaitRun(options.store, taskId, AbortSignal.any([limit, signal]));
+  const report = await awaitRun(options, taskId, AbortSignal.any([limit, signal]));
   if (report === undefined) {
     throw new HttpError(
       504,

@@ -4,7 +4,6 @@ import { Type } from 'typebox';
 import { recordingStore } from '../../access/manager/changes.ts';
 import { clusterResource } from '../../access/policy/srn.ts';
 import { activeMutes, muteProblem } from '../../health/report/mutes.ts';
-import { REPORT_NAME } from '../../resources/cluster-health-report.ts';
 import { MAX_MUTES, type Mute } from '../../resources/health-mute.ts';
 import type { ClusterHealthReport } from '../../resources/kinds.ts';
 import { clientSignal } from '../server/client-signal.ts';
@@ -32,9 +31,9 @@ const route = (operationId: string, summary: string) => ({ operationId, summary,
 const errors = { 401: ErrorBody, 403: ErrorBody };
 const MuteParams = Type.Object({ muteId: Type.String({ maxLength: 63, description: 'Id of the mute.' }) });
 
-/** Lists, creates and deletes the mutes of the report `cluster`. Each write has an audit record with the mute as it is stored. */
-export function muteRoutes(app: FastifyInstance, { store, clock }: TaskPorts): void {
-  const ports: TaskPorts = { store: recordingStore(store), clock };
+/** Lists, creates and deletes the mutes of the report. Each write has an audit record with the mute as it is stored. */
+export function muteRoutes(app: FastifyInstance, { store, clock, report: name }: TaskPorts): void {
+  const ports: TaskPorts = { store: recordingStore(store), clock, report: name };
   app.get(
     '/clusterHealth/mutes',
     {
@@ -47,7 +46,7 @@ export function muteRoutes(app: FastifyInstance, { store, clock }: TaskPorts): v
     },
     async (request): Promise<HealthMute[]> => {
       requireAllowed(request, 'GetHealth', clusterResource);
-      const report = ports.store.get('ClusterHealthReport', REPORT_NAME);
+      const report = ports.store.get('ClusterHealthReport', ports.report);
       return (report?.spec.mutes ?? [])
         .map((mute) => shownMute(mute, report, ports.clock.now()))
         .sort((a, b) => Date.parse(a.until) - Date.parse(b.until));

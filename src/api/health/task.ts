@@ -1,7 +1,6 @@
 import { newRunId, runningId } from '../../health/report/report.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { retry } from '../../platform/retry.ts';
-import { REPORT_NAME } from '../../resources/cluster-health-report.ts';
 import type { ClusterHealthReport } from '../../resources/kinds.ts';
 import { ANNOTATIONS } from '../../resources/meta.ts';
 import { conflictRetryAfterMs, type ResourceStore } from '../../store/resource-store.ts';
@@ -14,6 +13,8 @@ const BACKOFF = { baseMs: 50, maxMs: 400, jitter: 'half' } as const;
 
 export interface TaskPorts {
   readonly store: ResourceStore;
+  /** Name of the report of the gateway's cluster. */
+  readonly report: string;
   readonly clock: Pick<Clock, 'now' | 'random' | 'schedule'>;
 }
 
@@ -49,13 +50,13 @@ export async function setSuspend(ports: TaskPorts, suspend: boolean, signal: Abo
 
 /** Applies `change` to the current report, and again after a conflict. */
 export async function withReport<T>(
-  { store, clock }: TaskPorts,
+  { store, clock, report: name }: TaskPorts,
   signal: AbortSignal,
   change: (report: ClusterHealthReport) => Promise<T>,
 ): Promise<T> {
   const attempt = async (): Promise<T> => {
-    const report = store.get('ClusterHealthReport', REPORT_NAME);
-    if (report === undefined) throw missingReport();
+    const report = store.get('ClusterHealthReport', name);
+    if (report === undefined) throw missingReport(name);
     return change(report);
   };
   return retry(attempt, {
@@ -67,10 +68,10 @@ export async function withReport<T>(
   });
 }
 
-function missingReport(): HttpError {
+function missingReport(name: string): HttpError {
   return new HttpError(
     503,
-    `the health task has not started yet: the ClusterHealthReport \`${REPORT_NAME}\`, which the operator creates at its start, does not exist`,
+    `the health task has not started yet: the ClusterHealthReport \`${name}\`, which the operator creates at its start, does not exist`,
     { headers: { 'retry-after': '5' } },
   );
 }
@@ -88,7 +89,7 @@ function activeRun({ metadata, status }: ClusterHealthReport): string | undefine
  * @returns the report; undefined where the signal aborted first
  */
 export async function awaitRun(
-  store: ResourceStore,
+  { store, report }: Pick<TaskPorts, 'store' | 'report'>,
   taskId: string,
   signal: AbortSignal,
 ): Promise<ClusterHealthReport | undefined> {
@@ -97,7 +98,7 @@ export async function awaitRun(
   const onAbort = (): void => resolve(undefined);
   signal.addEventListener('abort', onAbort, { once: true });
   const unsubscribe = store.subscribe('ClusterHealthReport', ({ object, type }) => {
-    if (object.metadata.name !== REPORT_NAME || type === 'deleted') return;
+    if (object.metadata.name !== report || type === 'deleted') return;
     if (activeRun(object) !== taskId) resolve(object);
   });
   try {

@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import { outliveUnhandledErrors } from '../../platform/process-errors.ts';
 import { LiveProperties } from '../../config/live-properties.ts';
 import type { Settings } from '../../config/schema.ts';
-import { loadSettings } from '../../config/settings.ts';
+import { loadSettings, type LoadedSettings } from '../../config/settings.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { Closers } from '../../platform/lifecycle.ts';
 import { Admission } from '../../api/server/admission/admission.ts';
@@ -27,6 +27,8 @@ const FORMER_NAMES_USED = 'the configuration has former settings';
 export interface Boot {
   readonly settings: Settings;
   readonly live: LiveProperties;
+  /** Follows the properties of a further configuration file until the end of the process. */
+  readonly followProperties: (loaded: LoadedProperties) => LiveProperties;
   readonly log: Logger;
   readonly registry: Registry;
   /** Counts the requests to other servers. */
@@ -66,12 +68,24 @@ export async function boot(context: CommandContext, command: string, defaultHost
   const probes = createProbesServer({ registry, checks: readiness, admission: admissionOfProbes() });
   const metricsPort = await listenProbes(probes, { host, port: settings['metrics-port'], log });
   closers.defer('probes', () => closeServer(probes));
-  const live = liveProperties({ properties, file, fixedProperties }, registry, log);
-  live.start();
-  closers.defer('configuration', () => live.stop());
+  const followProperties = propertiesFollower({ registry, log, closers });
+  const live = followProperties({ properties, file, fixedProperties });
   const listener = { port: settings.port };
   const { env } = context;
-  return { settings, live, log, registry, upstreams, env, readiness, closers, metricsPort, host, listener };
+  return {
+    settings,
+    live,
+    followProperties,
+    log,
+    registry,
+    upstreams,
+    env,
+    readiness,
+    closers,
+    metricsPort,
+    host,
+    listener,
+  };
 }
 
 /** The log on standard output. */
@@ -101,28 +115,40 @@ function admissionOfProbes(): Admission {
   return new Admission({ clock: systemClock, connections });
 }
 
-type Loaded = Pick<Awaited<ReturnType<typeof loadSettings>>, 'properties' | 'file' | 'fixedProperties'>;
+type LoadedProperties = Pick<LoadedSettings, 'properties' | 'file' | 'fixedProperties'>;
 
-function liveProperties(loaded: Loaded, registry: Registry, log: Logger): LiveProperties {
+/** The metrics of all configuration files of the process are the same. */
+function propertiesFollower({
+  registry,
+  log,
+  closers,
+}: Pick<Boot, 'registry' | 'log' | 'closers'>): Boot['followProperties'] {
   const count = countReloads(registry);
-  const live = new LiveProperties({
-    known: PROPERTIES,
-    initial: loaded.properties,
-    file: loaded.file,
-    fixed: loaded.fixedProperties,
-    suggest: nearest,
-    clock: systemClock,
-    onChange: (keys) => {
-      count('applied');
-      log.info({ keys }, 'properties changed');
-    },
-    onFormerNames: (names) => log.warn({ warnings: names }, FORMER_NAMES_USED),
-    onRestartNeeded: (keys) => log.warn({ keys }, 'changed properties take effect after a restart'),
-    onRejected: (error) => {
-      count('refused');
-      log.error({ problems: error.problems }, 'configuration file rejected; keeping the current properties');
-    },
-  });
-  observeRejectedConfig(registry, () => live.isRejected);
-  return live;
+  const followed: LiveProperties[] = [];
+  observeRejectedConfig(registry, () => followed.some(({ isRejected }) => isRejected));
+  return (loaded) => {
+    const { file } = loaded;
+    const live = new LiveProperties({
+      known: PROPERTIES,
+      initial: loaded.properties,
+      file,
+      fixed: loaded.fixedProperties,
+      suggest: nearest,
+      clock: systemClock,
+      onChange: (keys) => {
+        count('applied');
+        log.info({ keys, file }, 'properties changed');
+      },
+      onFormerNames: (names) => log.warn({ warnings: names, file }, FORMER_NAMES_USED),
+      onRestartNeeded: (keys) => log.warn({ keys, file }, 'changed properties take effect after a restart'),
+      onRejected: (error) => {
+        count('refused');
+        log.error({ problems: error.problems, file }, 'configuration file rejected; keeping the current properties');
+      },
+    });
+    followed.push(live);
+    live.start();
+    closers.defer('configuration', () => live.stop());
+    return live;
+  };
 }

@@ -12,6 +12,7 @@ import { resultCleanerMetrics, resultCleanerTask } from '../../operator/result-c
 import type { QueueMetrics } from '../../platform/fair-queue.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { gatewaysOfList, gatewaysOfService } from '../../results/peers/discovery.ts';
+import { inFolder } from '../../results/stores/result-stores.ts';
 import { createGatewayClient } from '../../results/peers/gateway-client.ts';
 import type { GatewayIdentity } from '../../results/submit/options.ts';
 import type { GatewayAddress } from '../../results/peers/peers.ts';
@@ -44,7 +45,8 @@ export async function openQueryService(
   const service = await createQueryService({
     engine,
     identity: identityOf(boot),
-    store: live.get(),
+    // A store that several clusters share has a folder for each further one.
+    store: settings['further-cluster'] ? inFolder(live.get(), settings.cluster) : live.get(),
     settings: mapped(() => live.get(), paginationSettings),
     cleansItself,
     registry,
@@ -60,11 +62,17 @@ export async function openQueryService(
   return service;
 }
 
-/** The periodic cleaner of expired results; none without configured gateways. */
-export async function resultCleaner(boot: Boot): Promise<readonly LeaderTask[]> {
+/**
+ * The periodic cleaners of expired results, one for the gateways of each cluster; none without configured gateways.
+ * @param furtherClusters the other clusters of the environment
+ */
+export async function resultCleaner(
+  boot: Boot,
+  furtherClusters: readonly { readonly settings: Settings }[] = [],
+): Promise<readonly LeaderTask[]> {
   const { settings, live, log, registry, closers } = boot;
-  const gateways = gatewaysOf(settings);
-  if (gateways === undefined) return [];
+  const clusters = [{ settings }, ...furtherClusters].flatMap((cluster) => gatewaysOf(cluster.settings) ?? []);
+  if (clusters.length === 0) return [];
   const url = live.get()['controller.admin.auth.url'];
   if (url === undefined) {
     log.info('`controller.admin.auth.url` is not set: each gateway deletes its own expired results');
@@ -73,22 +81,17 @@ export async function resultCleaner(boot: Boot): Promise<readonly LeaderTask[]> 
   const credential = credentialOf(url, boot);
   const client = createGatewayClient({ ...(await transportOf(settings)), credential });
   closers.defer('result cleaner', () => client.close());
-  return [
-    resultCleanerTask({
-      gateways,
-      client,
-      settings: () => {
-        const properties = live.get();
-        return {
-          frequencyMs: properties['controller.cluster.pagination.cleaner.frequencyPeriod'],
-          initialDelayMs: properties['controller.cluster.pagination.cleaner.initialDelay'],
-        };
-      },
-      clock: systemClock,
-      log,
-      metrics: resultCleanerMetrics(registry),
-    }),
-  ];
+  const metrics = resultCleanerMetrics(registry);
+  const cleanerSettings = () => {
+    const properties = live.get();
+    return {
+      frequencyMs: properties['controller.cluster.pagination.cleaner.frequencyPeriod'],
+      initialDelayMs: properties['controller.cluster.pagination.cleaner.initialDelay'],
+    };
+  };
+  return clusters.map((gateways) =>
+    resultCleanerTask({ gateways, client, settings: cleanerSettings, clock: systemClock, log, metrics }),
+  );
 }
 
 function credentialOf(url: string, { log }: Boot): () => Promise<string> {

@@ -26,6 +26,7 @@ import { Sessions } from '../../api/server/authentication/sessions.ts';
 import type { Directory } from '../../access/directory.ts';
 import type { QueueMetrics } from '../../platform/fair-queue.ts';
 import { systemClock } from '../../platform/clock.ts';
+import { reportOf } from '../../resources/cluster-health-report.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import type { SharedDocument } from '../../store/shared-document.ts';
 import { PROGRAM_FOLDER } from './program-folder.ts';
@@ -61,6 +62,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiDependencies): Pr
   const { settings, log, registry } = boot;
   const { store, engine } = parts;
   const deployment = { environment: settings.environment, cluster: settings.cluster };
+  const report = reportOf(settings.cluster, settings['further-cluster']);
   const { directory, usage } = openDirectory(boot, {
     store,
     deployment,
@@ -80,8 +82,17 @@ export async function composeRestApi(boot: Boot, parts: RestApiDependencies): Pr
   limitMetrics.watch(memory, ...callerLimits.queues, ...work.queues);
   const plugins: RegisterRoutes[] = [
     (app) =>
-      rbacManager(app, { manager: new RbacManager({ store, directory, clock: systemClock, tables: engine, usage }) }),
-    (app) => clusterHealthRoutes(app, { store, engine, clock: systemClock }),
+      rbacManager(app, {
+        manager: new RbacManager({
+          store,
+          directory,
+          clock: systemClock,
+          tables: engine,
+          otherClusters: settings['other-clusters'],
+          usage,
+        }),
+      }),
+    (app) => clusterHealthRoutes(app, { store, engine, clock: systemClock, report }),
     (app) => runbooks(app, { folder: join(PROGRAM_FOLDER, 'docs/checks') }),
     queries.register,
     (app) => gatewayInfo(app, gatewayInfoOptions(boot, parts, queries)),

@@ -17,6 +17,18 @@ export const ACCESS_SETTINGS = {
     pattern: '^[^:#*\\s]+$',
     expected: 'a name without `:`, `#`, `*` and spaces',
   }),
+  'further-cluster': flag({
+    description:
+      'Whether this gateway belongs to a further cluster of an environment with [several clusters](install.md#several-clusters-in-one-environment): its ClusterHealthReport has the name of the cluster instead of `cluster`, and it stores results in a folder of that name. Not in standalone.',
+    default: false,
+  }),
+  'other-clusters': texts({
+    description:
+      'Names of the other clusters of the environment. The gateway does not know their tables, so it does not warn about policies that name one of them.',
+    default: [],
+    pattern: '^[^:#*\\s]+$',
+    expected: 'a name without `:`, `#`, `*` and spaces',
+  }),
   'admin-subject': texts({
     description:
       'First administrators, each `type:name` with type `user-email`, `group`, `domain` or `service-token`. They are assigned the role `system-admin` by the RoleAssignment `administrators-by-setting`. The operator deletes it after the setting was removed, unless others have created or changed it, or no other subject has the role for at least 24 hours.',

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { duration, text } from '../../platform/setting-schema.ts';
+import { duration, text, texts } from '../../platform/setting-schema.ts';
 
 /** The Kubernetes API and the operator. */
 export const KUBERNETES_SETTINGS = {
@@ -23,6 +23,12 @@ export const KUBERNETES_SETTINGS = {
     description:
       'Age of the gateway’s view of the resources above which it answers every request with 503, because access may have been revoked meanwhile. At least 30s. 0: it decides by its last view for any time. Otherwise an outage of the Kubernetes API longer than this ends all access. Not in standalone.',
     default: 0,
+  }),
+  'cluster-files': texts({
+    description:
+      'Configuration files of the further clusters of the environment, each that of their gateways with `further-cluster`. The operator runs the health checks of these clusters, too, with the properties of the file. Not in standalone.',
+    default: [],
+    unit: 'path',
   }),
   'leader-lease': text({
     description: 'Name of the Lease for leader election among the operators.',

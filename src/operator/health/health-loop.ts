@@ -6,11 +6,17 @@ import type { StatusChange } from '../../health/report/history.ts';
 import type { Gather } from '../../health/run/run.ts';
 import type { ConfiguredSettings } from '../../health/settings.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { REPORT_NAME } from '../../resources/cluster-health-report.ts';
+import type { ClusterHealthReportSpec } from '../../resources/cluster-health-report.ts';
 import type { Mute } from '../../resources/health-mute.ts';
 import type { ClusterHealthReport } from '../../resources/kinds.ts';
 import type { ResourceStore, StoreEvent } from '../../store/resource-store.ts';
-import { activeReports } from './health-reports.ts';
+import {
+  activeReports,
+  clusterOf,
+  ONE_CLUSTER,
+  type ReportedCluster,
+  type ReportedClusters,
+} from './health-reports.ts';
 import { ReportLoop } from './report-loop.ts';
 
 export interface HealthLoopOptions {
@@ -31,15 +37,34 @@ export interface HealthLoopOptions {
   readonly firstRunDelayMs?: number;
   /** Milliseconds after which a run stops reading and reports what it has, in place of `spec.deadline`. */
   readonly deadlineMs?: number;
+  /** The clusters of the environment; by default one. */
+  readonly clusters?: ReportedClusters;
+  /** The one of them whose reports this loop makes; by default the first. */
+  readonly cluster?: ReportedCluster;
+  /** The runs of several clusters follow one another, too. */
+  readonly turns?: RunTurns;
   /** Reads the cluster; by default through the engine's REST interface. */
   readonly gather?: Gather;
 }
 
 const FIRST_RUN_DELAY_MS = 5_000;
 
+/** Runs that follow one another, because each holds a snapshot of a cluster. */
+export class RunTurns {
+  /** The end of the run that was started or queued last. */
+  #lastRun: Promise<unknown> = Promise.resolve();
+
+  /** Calls `run` when no other run is in progress, and resolves or rejects as that does. */
+  readonly oneAtATime = async (run: () => Promise<void>): Promise<void> => {
+    const turn = this.#lastRun.then(run);
+    this.#lastRun = turn.catch(() => undefined);
+    return turn;
+  };
+}
+
 /**
- * The health task: a loop for each report in the store, on the leading operator or in the standalone process. Runs of several reports follow
- * one another, because each holds a snapshot of the cluster.
+ * The health task of a cluster: a loop for each of its reports in the store, on the leading operator or in the standalone process. Runs of several reports follow
+ * one another.
  */
 export class HealthLoop {
   readonly #options: HealthLoopOptions;
@@ -47,13 +72,17 @@ export class HealthLoop {
   readonly #gather: Gather;
   readonly #loops = new Map<string, ReportLoop>();
   readonly #stopping = new Set<Promise<void>>();
-  /** The end of the run that was started or queued last. */
-  #lastRun: Promise<unknown> = Promise.resolve();
+  readonly #clusters: ReportedClusters;
+  readonly #cluster: ReportedCluster;
+  readonly #turns: RunTurns;
   #unsubscribe: () => void = () => undefined;
 
   constructor(options: HealthLoopOptions) {
     this.#options = options;
     this.#metrics = options.metrics ?? NO_METRICS;
+    this.#clusters = options.clusters ?? ONE_CLUSTER;
+    this.#cluster = options.cluster ?? this.#clusters[0];
+    this.#turns = options.turns ?? new RunTurns();
     const { engine, clock } = options;
     const instanceScheme = () => options.configured?.().instanceScheme ?? 'http';
     this.#gather =
@@ -75,16 +104,18 @@ export class HealthLoop {
 
   #changed({ type, object }: StoreEvent<'ClusterHealthReport'>): void {
     const { name } = object.metadata;
-    if (type !== 'modified') this.#update();
+    // A change can move it to another cluster.
+    this.#update();
     // Its counters must not outlive it: names are chosen by users.
-    if (type === 'deleted' && name !== REPORT_NAME) this.#metrics.forget(name);
+    if (type === 'deleted' && name !== this.#cluster.report) this.#metrics.forget(name);
     this.#loops.get(name)?.wake();
   }
 
-  /** Starts and stops loops, so that each active report has one. `cluster` always has one, which creates the report. */
+  /** Starts and stops loops, so that each active report of the cluster has one. Its own report always has one, which creates it. */
   #update(): void {
-    const reports = activeReports(this.#options.store.list('ClusterHealthReport'));
-    const names = new Set([REPORT_NAME, ...reports.map(({ metadata }) => metadata.name)]);
+    const active = activeReports(this.#options.store.list('ClusterHealthReport'), this.#clusters);
+    const reports = active.filter((report) => clusterOf(report, this.#clusters) === this.#cluster);
+    const names = new Set([this.#cluster.report, ...reports.map(({ metadata }) => metadata.name)]);
     for (const name of this.#loops.keys()) if (!names.has(name)) this.#remove(name);
     for (const name of names) if (!this.#loops.has(name)) this.#add(name);
   }
@@ -94,6 +125,7 @@ export class HealthLoop {
     const { onStatusChange, onMuteExpired } = this.#options;
     const loop = new ReportLoop({
       name,
+      specIfMissing: this.#specIfMissing(name),
       store,
       clock,
       log,
@@ -105,7 +137,7 @@ export class HealthLoop {
       deadlineMs,
       gather: this.#gather,
       metrics: this.#metrics,
-      oneAtATime: (run) => this.#oneAtATime(run),
+      oneAtATime: this.#turns.oneAtATime,
     });
     this.#loops.set(name, loop);
     loop.start();
@@ -119,9 +151,9 @@ export class HealthLoop {
     void stopped.finally(() => this.#stopping.delete(stopped));
   }
 
-  async #oneAtATime(run: () => Promise<void>): Promise<void> {
-    const turn = this.#lastRun.then(run);
-    this.#lastRun = turn.catch(() => undefined);
-    return turn;
+  /** That of the first cluster names none, so that it is the same as in an environment with one. */
+  #specIfMissing(name: string): ClusterHealthReportSpec | undefined {
+    if (name !== this.#cluster.report) return undefined;
+    return this.#cluster === this.#clusters[0] ? {} : { cluster: this.#cluster.name };
   }
 }

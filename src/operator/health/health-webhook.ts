@@ -10,16 +10,17 @@ import {
 import { backoffDelay, type BackoffOptions } from '../../platform/backoff.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { Deadline } from '../../platform/deadline.ts';
+import type { ClusterHealthReport } from '../../resources/kinds.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
-import { activeReports } from './health-reports.ts';
+import { activeReports, clusterOf, type ReportedClusters } from './health-reports.ts';
 import { ReportFollower, wallTime } from './report-follower.ts';
 
 export interface HealthWebhookOptions {
   readonly url: URL;
   /** The `Authorization` header; undefined for none. */
   readonly authorization: () => Promise<string | undefined>;
-  /** Name of the cluster in resource names. */
-  readonly cluster: string;
+  /** The clusters of the environment. */
+  readonly clusters: ReportedClusters;
   readonly store: ResourceStore;
   readonly clock: Clock;
   readonly log: Logger;
@@ -77,7 +78,8 @@ export class HealthWebhook {
 
   /** Sends what changed. @returns when to look again, milliseconds since the epoch */
   async #update(): Promise<number> {
-    const reports = activeReports(this.#options.store.list('ClusterHealthReport')).map(({ metadata }) => metadata.name);
+    const { store, clusters } = this.#options;
+    const reports = activeReports(store.list('ClusterHealthReport'), clusters).map(({ metadata }) => metadata.name);
     const known = new Set([...reports, ...this.#delivered.keys()]);
     for (const report of this.#failed.keys()) if (!known.has(report)) this.#failed.delete(report);
     const times = await Promise.all([...known].map((report) => this.#updateReport(report)));
@@ -115,13 +117,13 @@ export class HealthWebhook {
 
   /** The notification that the receiver needs now, if any. */
   #notification(report: string): { payload?: WebhookPayload; firing: readonly HealthAlert[]; nextAt: number } {
-    const { store, clock, cluster } = this.#options;
+    const { store, clock } = this.#options;
     const now = clock.now();
-    const source = { report, cluster };
-    const status = store.get('ClusterHealthReport', report)?.status;
-    const { alerts: firing, nextAt } = firingAlerts(status, source, now);
     const never = { alerts: new Map<string, HealthAlert>(), at: clock.monotonic() };
     const { alerts: known, at } = this.#delivered.get(report) ?? never;
+    const object = store.get('ClusterHealthReport', report);
+    const source = { report, cluster: clusterName(object, known, this.#options.clusters) };
+    const { alerts: firing, nextAt } = firingAlerts(object?.status, source, now);
     const fires = new Set(firing.map(({ fingerprint }) => fingerprint));
     const resolved = [...known.values()].filter(({ fingerprint }) => !fires.has(fingerprint));
     const isNew = firing.some(({ fingerprint }) => !known.has(fingerprint));
@@ -167,6 +169,16 @@ export class HealthWebhook {
       deadline.clear();
     }
   }
+}
+
+/** A report that was deleted belonged to the cluster of its alerts. */
+function clusterName(
+  report: ClusterHealthReport | undefined,
+  known: ReadonlyMap<string, HealthAlert>,
+  clusters: ReportedClusters,
+): string {
+  const [alert] = known.values();
+  return (report && clusterOf(report, clusters)?.name) ?? alert?.labels['cluster'] ?? clusters[0].name;
 }
 
 function isGivenUp({ attempts }: Failed): boolean {

@@ -1,7 +1,7 @@
 import { newRunId, runningId, withoutRunning } from '../../health/report/report.ts';
 import { nextRunAt } from '../../health/run/schedule.ts';
 import { Backoff, type BackoffOptions } from '../../platform/backoff.ts';
-import { REPORT_NAME } from '../../resources/cluster-health-report.ts';
+import type { ClusterHealthReportSpec } from '../../resources/cluster-health-report.ts';
 import type { Mute } from '../../resources/health-mute.ts';
 import type { ClusterHealthReport } from '../../resources/kinds.ts';
 import { API_VERSION } from '../../resources/meta.ts';
@@ -13,6 +13,8 @@ import { observedRunAt, requestedRun } from './run-request.ts';
 
 export interface ReportLoopOptions extends Omit<ReportRunsOptions, 'writer' | 'signal'> {
   readonly store: ResourceStore;
+  /** With it the report is created where it is missing. */
+  readonly specIfMissing: ClusterHealthReportSpec | undefined;
   /** Called when a mute has expired. @param findingCount number of findings to which it applied */
   readonly onMuteExpired: (report: ClusterHealthReport, mute: Mute, findingCount: number) => void;
   readonly firstRunDelayMs: number;
@@ -142,11 +144,12 @@ export class ReportLoop {
   }
 
   async #createReport(): Promise<ClusterHealthReport | undefined> {
-    if (this.#options.name !== REPORT_NAME) return undefined;
+    const { name, specIfMissing: spec } = this.#options;
+    if (spec === undefined) return undefined;
     try {
       return await this.#options.store.create(
         'ClusterHealthReport',
-        { apiVersion: API_VERSION, kind: 'ClusterHealthReport', metadata: { name: REPORT_NAME }, spec: {} },
+        { apiVersion: API_VERSION, kind: 'ClusterHealthReport', metadata: { name }, spec },
         { signal: this.#stopping.signal },
       );
     } catch (error) {

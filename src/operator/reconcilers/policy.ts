@@ -12,6 +12,8 @@ export interface PolicyOptions {
   readonly deployment: Deployment;
   /** Names of the existing tables; undefined while they are not known. */
   readonly tableNames: () => readonly string[] | undefined;
+  /** The other clusters of the environment. */
+  readonly otherClusters?: readonly (Pick<PolicyOptions, 'tableNames'> & { readonly cluster: string })[];
 }
 
 export interface PolicyObserved extends ReconciledObject<'Policy'> {
@@ -38,14 +40,21 @@ export function policyReconciler(options?: PolicyOptions): Reconciler<'Policy', 
       if (!object || !options || policyOutcome(object).class !== 'ready') {
         return { object, warnings: [], neverMatches: false, tablesUnknown: false };
       }
-      const { deployment, tableNames } = options;
-      const tables = tableNames();
-      const warnings = policyWarnings(object.spec, { deployment, tables, namesOf: storedNames(store) });
+      const { deployment } = options;
+      const tables = options.tableNames();
+      const otherClusters = (options.otherClusters ?? []).map(({ cluster, tableNames }) => ({
+        cluster,
+        tables: tableNames(),
+      }));
+      const warnings = policyWarnings(object.spec, { deployment, tables, otherClusters, namesOf: storedNames(store) });
+      const unknown = [{ cluster: deployment.cluster, tables }, ...otherClusters].filter(
+        (known) => known.tables === undefined,
+      );
       return {
         object,
         warnings,
         neverMatches: unmatchable(object.spec.statements).errors.length > 0,
-        tablesUnknown: tables === undefined && namedTables(object.spec, deployment).length > 0,
+        tablesUnknown: unknown.some(({ cluster }) => namedTables(object.spec, { ...deployment, cluster }).length > 0),
       };
     },
     temporaryState: ({ object }) => markOf(object),

@@ -24,6 +24,8 @@ export interface StoreDefinition {
   readonly properties: TProperties;
   /** Key of the property that this protocol requires. */
   readonly required?: string;
+  /** Key of the property with the folder or the prefix of the results. */
+  readonly place?: string;
   /**
    * Creates the store; call `start` before use. An SDK is imported here, so that it is loaded only if it is configured.
    * @throws {TypeError} for properties without a valid location
@@ -44,8 +46,12 @@ export function codingOf(value: 'none' | StoredCoding): StoredCoding | undefined
   return value === 'none' ? undefined : value;
 }
 
-interface TypedDefinition<T extends TProperties> extends Omit<StoreDefinition, 'properties' | 'required' | 'create'> {
+interface TypedDefinition<T extends TProperties> extends Omit<
+  StoreDefinition,
+  'properties' | 'required' | 'place' | 'create'
+> {
   readonly properties: T;
+  readonly place?: keyof T & string;
   readonly required?: keyof T & string;
   create(properties: Static<TObject<T>>, context: StoreContext): Promise<ResultStore>;
 }

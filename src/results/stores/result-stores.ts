@@ -35,6 +35,17 @@ export const RESULT_STORE_PROPERTIES: readonly PropertyGroup[] = [
   ...RESULT_STORES.map(({ properties }) => ({ properties })),
 ];
 
+/** The properties that select a folder in the place of the results: clusters that share the place do not see each other's results. */
+export function inFolder<P extends PropertyValues>(properties: P, folder: string): P {
+  const below = (key: string): PropertyValues => {
+    const place = properties[key];
+    if (typeof place !== 'string') return {};
+    return { [key]: place === '' ? folder : `${place.replace(/\/+$/u, '')}/${folder}` };
+  };
+  const keys = RESULT_STORES.flatMap(({ place }) => (place === undefined ? [] : [place]));
+  return Object.assign({}, properties, ...keys.map(below)) as P;
+}
+
 /** Value of `olap.broker.pagination.protocol`. */
 export function protocolOf(properties: PropertyValues): string {
   return String(properties[PROTOCOL]);

@@ -130,7 +130,9 @@ describe('operator and gateway as two processes, each with its rights of the man
     expect(report.checks).toHaveLength(CATALOGUE.length);
     const read = async (): Promise<string> => (await fetch(`${operator.metricsUrl}/metrics`)).text();
     // The gateway may show the report before the operator has continued after writing it.
-    await expect.poll(read).toContain('olap_warden_health_check_status{check="QUERY_HEALTH_CHECK",report="cluster"} 0');
+    await expect
+      .poll(read)
+      .toContain('olap_warden_health_check_status{check="QUERY_HEALTH_CHECK",report="cluster",cluster="pinot"} 0');
     expect(await read()).toContain('leader_election_master_status{name="olap-warden-operator"} 1');
   });
 

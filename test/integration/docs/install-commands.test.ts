@@ -113,6 +113,20 @@ describe('the commands of installation', () => {
     await deleteDefinitions();
   });
 
+  it('install a release for several clusters, each with its gateways', async () => {
+    const printed = await paste('docs/install.md', 3);
+    for (const service of ['olap-warden-orders', 'olap-warden-orders-gateway-peers', 'olap-warden-orders-metrics'])
+      expect(printed).toContain(`${service} `);
+    const { stdout } = await api.mustKubectl(['-n', 'olap', 'get', 'statefulsets,deployments', '-o', 'name']);
+    expect(stdout.trim().split('\n').toSorted()).toEqual([
+      'deployment.apps/olap-warden-operator',
+      'statefulset.apps/olap-warden-gateway',
+      'statefulset.apps/olap-warden-orders-gateway',
+    ]);
+    await uninstall();
+    await deleteDefinitions();
+  });
+
   it('are the same on all pages that install one release', () => {
     const [first] = commandsOf(shellBlock('README.md', 3));
     for (const path of ['docs/install.md', 'charts/olap-warden/README.head.md', 'charts/olap-warden/README.md']) {
@@ -128,7 +142,7 @@ describe('the commands of installation', () => {
   });
 
   it('bind users to the ClusterRoles', async () => {
-    await paste('docs/install.md', 3);
+    await paste('docs/install.md', 4);
     const can = ['auth', 'can-i', '--as=you', '--as-group=platform', '-n', 'olap'];
     await eventually(
       () => api.kubectl([...can, 'create', 'policies.olapwarden.io']),
@@ -150,7 +164,7 @@ describe('the commands of installation', () => {
     await api.mustKubectl(['label', 'clusterrole', 'olap-warden-admin', PART]);
     const all = ['get', 'clusterroles,validatingadmissionpolicies', '-l', PART, '-o', 'name'];
     const before = (await api.mustKubectl(all)).stdout.split('\n');
-    const printed = await paste('docs/install.md', 4);
+    const printed = await paste('docs/install.md', 5);
     expect(printed).toContain('clusterrole.rbac.authorization.k8s.io "olap-warden-admin" deleted');
     const after = (await api.mustKubectl(all)).stdout.split('\n');
     expect(after).toEqual(before.filter((name) => !name.endsWith('/olap-warden-admin')));
@@ -158,7 +172,7 @@ describe('the commands of installation', () => {
 
   it('remove everything', async () => {
     expect(await shell.run('helm uninstall olap-warden --namespace olap')).toMatchObject({ code: 0 });
-    await paste('docs/install.md', 5);
+    await paste('docs/install.md', 6);
     expect(await definitions()).toBe(0);
     expect((await api.kubectl(['get', 'namespace', 'olap'])).code).not.toBe(0);
   });
@@ -166,7 +180,7 @@ describe('the commands of installation', () => {
   it('are all run', () => {
     const assigned = blocksOf(OWN).map(({ path, index }) => `${path} ${index}`);
     expect([...ran].toSorted()).toEqual(
-      assigned.filter((block) => authors || block !== 'docs/install.md 4').toSorted(),
+      assigned.filter((block) => authors || block !== 'docs/install.md 5').toSorted(),
     );
   });
 });

@@ -550,6 +550,14 @@ describe('the alerts', () => {
     const [ALWAYS, NEVER] = ['1x2880', 'stale'];
     const GONE = '1x30 stale';
     const CAME_BACK = '1x30 stale _x1440 1x1400';
+    /** Of an operator that knows the cluster. */
+    const runs = (cluster: string) => {
+      const labels = `${pod('operator')},report="${cluster}",result="success",cluster="${cluster}"`;
+      return { series: `olap_warden_health_runs_total{${labels}}`, values: '0x2880' };
+    };
+    const gatewayOf = (cluster: string, values: string, name = 'gateway') => {
+      return { series: `olap_warden_info{${pod(name)},command="gateway",cluster="${cluster}"}`, values };
+    };
     const gateway = process('gateway', ALWAYS);
     const operator = process('operator', ALWAYS);
 
@@ -595,6 +603,20 @@ describe('the alerts', () => {
         [],
         ['20m', '1d'],
       ],
+      [
+        'OlapWardenNoGateway',
+        'is those of two clusters',
+        [operator, runs('events'), runs('sales'), gatewayOf('events', ALWAYS), gatewayOf('sales', ALWAYS, 'b')],
+        [],
+        ['20m', '1d'],
+      ],
+      [
+        'OlapWardenNoGateway',
+        'is scraped without the label of its cluster',
+        [operator, runs('events'), runs('sales'), process('gateway', ALWAYS)],
+        [],
+        ['20m', '1d'],
+      ],
       ['OlapWardenMetricsAbsent', 'never came up, and no other process', [process('x', NEVER)], ['20m', '1d'], ['10m']],
     ])('%s: one that %s', async (alert, _when, series, firing, quiet) => {
       const rule = named(alert);
@@ -608,6 +630,21 @@ describe('the alerts', () => {
         ...quiet.map((eval_time) => ({ eval_time, alertname: alert, exp_alerts: [] })),
       ];
       const output = await promtoolTest([{ interval: '1m', input_series: series, alert_rule_test }], [rule]);
+      expect(output).toContain('SUCCESS');
+    });
+
+    it('OlapWardenNoGateway names the cluster of which none is up', async () => {
+      const rule = named('OlapWardenNoGateway');
+      const input_series = [
+        ...[operator, runs('events'), runs('sales')],
+        ...[gatewayOf('events', ALWAYS), gatewayOf('sales', GONE, 'b')],
+      ];
+      const exp_labels = { ...rule.labels, namespace: 'olap', cluster: 'sales' };
+      const alert_rule_test = [
+        { eval_time: '20m', alertname: rule.alert, exp_alerts: [] },
+        { eval_time: '1d', alertname: rule.alert, exp_alerts: [{ exp_labels, exp_annotations: rule.annotations }] },
+      ];
+      const output = await promtoolTest([{ interval: '1m', input_series, alert_rule_test }], [rule]);
       expect(output).toContain('SUCCESS');
     });
   });

@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { NO_METRICS } from '../../../src/health/metrics.ts';
 import type { WebhookPayload } from '../../../src/health/alerts/webhook-payload.ts';
+import { ONE_CLUSTER } from '../../../src/operator/health/health-reports.ts';
 import { HealthWebhook } from '../../../src/operator/health/health-webhook.ts';
 import { loopTask } from '../../../src/operator/operator.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
@@ -51,7 +52,7 @@ function start(name: string): void {
   const options = {
     url: new URL(`http://127.0.0.1:${port}/hook`),
     authorization: async () => name,
-    cluster: 'pinot',
+    clusters: ONE_CLUSTER,
     clock: systemClock,
     log: pino({ level: 'silent' }),
     metrics: NO_METRICS,

@@ -20,7 +20,7 @@ export const RUNNERS: Readonly<Record<string, readonly string[]>> = {
   'charts/olap-warden/README.md': [INSTALL],
   'docs/checks/IDEAL_STATE_EV_MISMATCH_CHECK.md': ['test/integration/docs/runbook-commands.test.ts'],
   'docs/checks/README.md': [REST],
-  'docs/install.md': [INSTALL, INSTALL, INSTALL, INSTALL, INSTALL, INSTALL],
+  'docs/install.md': [INSTALL, INSTALL, INSTALL, INSTALL, INSTALL, INSTALL, INSTALL],
   'docs/operations.md': [BACKUP, BACKUP, REST],
   'docs/paginated-queries.md': [REST, 'not run: tests set these variables themselves', EXAMPLES, EXAMPLES],
   'docs/performance.md': [DRY],

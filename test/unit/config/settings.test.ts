@@ -216,3 +216,15 @@ describe('a problem has its source, its key and what is expected', () => {
     expect((await problems(['--config', path]))[0]).toContain('invalid YAML');
   });
 });
+
+describe('the settings of a further cluster', () => {
+  it('have a name that its report and its folder can have', async () => {
+    const named = (cluster: string) => problems(['--further-cluster', `--cluster=${cluster}`]);
+    expect(await named('sales-2')).toEqual([]);
+    for (const name of ['cluster', 'Sales', 'sales_2', '../x', '-a', 'a'.repeat(64)])
+      expect(await named(name), name).toEqual([
+        `invalid \`cluster\`: with \`further-cluster\` it must be a name of lowercase letters, digits and \`-\` other than \`cluster\`, not \`${name}\``,
+      ]);
+    expect(await problems(['--cluster=Sales_2'])).toEqual([]);
+  });
+});

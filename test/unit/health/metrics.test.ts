@@ -229,4 +229,29 @@ describe('metrics of the health checks', () => {
     metrics.forget('nightly');
     expect(await registry.metrics()).not.toContain('nightly');
   });
+
+  it('have the cluster of each report, and count by cluster', async () => {
+    const registry = new Registry();
+    const status = statusOf();
+    const reports = [
+      { name: 'cluster', cluster: 'pinot', status },
+      { name: 'sales', cluster: 'sales', status },
+    ];
+    const metrics = healthMetrics(registry, () => reports, 'pinot');
+    const sales = metrics.ofCluster('sales', 'sales');
+    sales.run('error', 'sales');
+    sales.engineCall('idealstate', 'ok');
+    const text = await registry.metrics();
+    expect(text).toContain('olap_warden_health_runs_total{result="success",report="cluster",cluster="pinot"} 0');
+    expect(text).toContain('olap_warden_health_runs_total{result="error",report="sales",cluster="sales"} 1');
+    expect(text).toContain(
+      'olap_warden_health_engine_calls_total{endpoint="idealstate",outcome="ok",cluster="sales"} 1',
+    );
+    for (const labels of ['report="cluster",cluster="pinot"', 'report="sales",cluster="sales"']) {
+      expect(text).toContain(`olap_warden_health_check_status{check="SEGMENT_COUNT_CHECK",${labels}} 1`);
+      expect(text).toMatch(new RegExp(`olap_warden_health_checks_failed\\{${labels}\\} \\d`, 'u'));
+    }
+    const series = text.split('\n').filter((line) => line.includes('report="'));
+    expect(series.filter((line) => !line.includes('cluster="pinot"') && !line.includes('cluster="sales"'))).toEqual([]);
+  });
 });

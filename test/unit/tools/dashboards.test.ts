@@ -59,7 +59,8 @@ describe.each([
     expect(shown.filter((name) => !known.has(name) && !known.has(name.replace(OF_HISTOGRAM, '')))).toEqual([]);
   });
 
-  it('is restricted to the chosen namespaces in each query', () => {
-    expect(expressions.filter((expr) => !expr.includes('namespace=~"$namespace"'))).toEqual([]);
+  it('is restricted to the chosen namespaces and clusters in each query', () => {
+    const scope = 'namespace=~"$namespace",cluster=~"$cluster|"';
+    expect(expressions.filter((expr) => !expr.includes(scope))).toEqual([]);
   });
 });

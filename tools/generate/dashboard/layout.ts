@@ -17,8 +17,8 @@ export interface Panel {
   readonly mappings?: Readonly<Record<string, { readonly text: string; readonly color: string }>>;
 }
 
-/** Selects the series of the chosen namespaces. */
-export const SCOPE = 'namespace=~"$namespace"';
+/** Selects the series of the chosen namespaces and clusters. The processes of the operator belong to no cluster. */
+export const SCOPE = 'namespace=~"$namespace",cluster=~"$cluster|"';
 
 export interface Row {
   readonly title: string;
@@ -99,6 +99,19 @@ export interface Dashboard {
   readonly rows: readonly Row[];
 }
 
+function variable(name: string, query: string): object {
+  return {
+    name,
+    type: 'query',
+    datasource: { type: 'prometheus', uid: '${datasource}' },
+    query: { query, refId: name },
+    refresh: 2,
+    includeAll: true,
+    allValue: '.*',
+    current: { text: 'All', value: '$__all' },
+  };
+}
+
 /** The dashboard as Grafana imports it, as JSON. */
 export function grafanaDashboard({ uid, title, description, rows }: Dashboard): string {
   const dashboard = {
@@ -115,16 +128,8 @@ export function grafanaDashboard({ uid, title, description, rows }: Dashboard): 
     templating: {
       list: [
         { name: 'datasource', type: 'datasource', query: 'prometheus', current: {}, hide: 0 },
-        {
-          name: 'namespace',
-          type: 'query',
-          datasource: { type: 'prometheus', uid: '${datasource}' },
-          query: { query: 'label_values(olap_warden_info, namespace)', refId: 'namespace' },
-          refresh: 2,
-          includeAll: true,
-          allValue: '.*',
-          current: { text: 'All', value: '$__all' },
-        },
+        variable('namespace', 'label_values(olap_warden_info, namespace)'),
+        variable('cluster', 'label_values(olap_warden_health_checks_failed{namespace=~"$namespace"}, cluster)'),
       ],
     },
     annotations: { list: [] },

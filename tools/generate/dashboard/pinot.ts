@@ -13,7 +13,11 @@ export const ROWS: readonly Row[] = [
         width: 4,
         height: 5,
         queries: [
-          { expr: `max by (report) (olap_warden_health_checks_failed{${SCOPE}})`, legend: '{{report}}', instant: true },
+          {
+            expr: `max by (cluster, report) (olap_warden_health_checks_failed{${SCOPE}})`,
+            legend: '{{cluster}} {{report}}',
+            instant: true,
+          },
         ],
         thresholds: [
           { value: null, color: 'green' },
@@ -28,8 +32,8 @@ export const ROWS: readonly Row[] = [
         unit: 's',
         queries: [
           {
-            expr: `time() - max by (report) (olap_warden_health_last_run_timestamp_seconds{${SCOPE}})`,
-            legend: '{{report}}',
+            expr: `time() - max by (cluster, report) (olap_warden_health_last_run_timestamp_seconds{${SCOPE}})`,
+            legend: '{{cluster}} {{report}}',
             instant: true,
           },
         ],
@@ -45,7 +49,10 @@ export const ROWS: readonly Row[] = [
         height: 5,
         unit: 's',
         queries: [
-          { expr: `max by (report) (olap_warden_health_last_run_duration_seconds{${SCOPE}})`, legend: '{{report}}' },
+          {
+            expr: `max by (cluster, report) (olap_warden_health_last_run_duration_seconds{${SCOPE}})`,
+            legend: '{{cluster}} {{report}}',
+          },
         ],
       },
       {
@@ -64,8 +71,8 @@ export const ROWS: readonly Row[] = [
         height: 18,
         queries: [
           {
-            expr: `max by (report, check) (olap_warden_health_check_status{${SCOPE}})`,
-            legend: '{{report}} {{check}}',
+            expr: `max by (cluster, report, check) (olap_warden_health_check_status{${SCOPE}})`,
+            legend: '{{cluster}} {{report}} {{check}}',
           },
         ],
         mappings: STATES,
@@ -77,8 +84,8 @@ export const ROWS: readonly Row[] = [
         height: 8,
         queries: [
           {
-            expr: `max by (report, check) (olap_warden_health_check_findings{${SCOPE}}) > 0`,
-            legend: '{{report}} {{check}}',
+            expr: `max by (cluster, report, check) (olap_warden_health_check_findings{${SCOPE}}) > 0`,
+            legend: '{{cluster}} {{report}} {{check}}',
           },
         ],
       },

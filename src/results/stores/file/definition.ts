@@ -32,6 +32,7 @@ export const FILE_STORE = defineStore({
     [COMPRESSION]: compressionSetting('file'),
   },
   required: DATA_DIR,
+  place: DATA_DIR,
   async create(properties, context) {
     const location = properties[DATA_DIR];
     if (location === undefined)

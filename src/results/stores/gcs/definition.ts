@@ -29,6 +29,7 @@ export const GCS_STORE = defineStore({
     [COMPRESSION]: compressionSetting('gcs'),
   },
   required: BUCKET,
+  place: 'olap.broker.pagination.gcs.prefix',
   async create(properties, context) {
     const bucket = requireBucket(properties[BUCKET], BUCKET);
     const { GcsObjectClient } = await import('./gcs-client.ts');

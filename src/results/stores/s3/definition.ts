@@ -44,6 +44,7 @@ export const S3_STORE = defineStore({
     ),
   },
   required: BUCKET,
+  place: 'olap.broker.pagination.s3.prefix',
   async create(properties, context) {
     const bucket = requireBucket(properties[BUCKET], BUCKET);
     const { S3ObjectClient } = await import('./s3-client.ts');

@@ -36,6 +36,27 @@ describe('the warnings of a policy', () => {
     expect(warn(['srn2:table#nosuch'], { ...KNOWN, tables: [] })).toHaveLength(1);
   });
 
+  it('compare tables with those of the clusters that a resource can belong to', () => {
+    const known: KnownNames = { ...KNOWN, otherClusters: [{ cluster: 'sales', tables: ['invoices'] }] };
+    const missing = (name: string, meant?: string) => [
+      `\`statements[0].resources[0]\`: table \`${name}\` does not exist${meant === undefined ? '' : `; did you mean \`${meant}\`?`}`,
+    ];
+    expect(warn(['srn2:table#events'], known)).toEqual([]);
+    expect(warn(['srn2:table#invoices'], known)).toEqual([]);
+    expect(warn(['srn2:cluster#sales:table#invoices'], known)).toEqual([]);
+    expect(warn(['srn2:table#invoice'], known)).toEqual(missing('invoice', 'invoices'));
+    expect(warn(['srn2:cluster#pinot:table#invoices'], known)).toEqual(missing('invoices'));
+    expect(warn(['srn2:cluster#sales:table#events'], known)).toEqual(missing('events'));
+    expect(warn(['srn2:cluster#elsewhere:table#events'], known)).toEqual([]);
+  });
+
+  it('leave out tables that can belong to a cluster whose tables are not known', () => {
+    const known: KnownNames = { ...KNOWN, otherClusters: [{ cluster: 'sales', tables: undefined }] };
+    expect(warn(['srn2:table#nosuch'], known)).toEqual([]);
+    expect(warn(['srn2:cluster#sales:table#nosuch'], known)).toEqual([]);
+    expect(warn(['srn2:cluster#pinot:table#nosuch'], known)).toHaveLength(1);
+  });
+
   it('read the existing names once for each kind, however many resources a policy has', () => {
     let reads = 0;
     /** Counts each time that the list is gone through. */

@@ -48,7 +48,13 @@ beforeEach(async () => {
     authorizer: authorizerBy((_, action) => allowed.includes(action)),
     parts: { audit: validAuditLog(records, new FakeClock()) },
     register: (instance) =>
-      clusterHealthRoutes(instance, { store, engine, clock: { ...systemClock, random: () => 0.5 }, maxWaitMs: 1_000 }),
+      clusterHealthRoutes(instance, {
+        store,
+        engine,
+        clock: { ...systemClock, random: () => 0.5 },
+        report: REPORT_NAME,
+        maxWaitMs: 1_000,
+      }),
   });
 });
 
@@ -87,6 +93,49 @@ const get = async (url: string) => {
   const answer = await app.inject({ method: 'GET', url });
   return { status: answer.statusCode, body: answer.json<Body>() };
 };
+
+it('is about the report of the cluster of the gateway', async () => {
+  const further = await testApp({
+    authorizer: authorizerBy((_, action) => allowed.includes(action)),
+    parts: { audit: validAuditLog(records, new FakeClock()) },
+    register: (instance) =>
+      clusterHealthRoutes(instance, { store, engine, clock: systemClock, report: 'sales', maxWaitMs: 1_000 }),
+  });
+  const call = async (method: 'GET' | 'PUT', url: string) => {
+    const answer = await further.inject({ method, url, headers: TEST_HEADERS });
+    return { status: answer.statusCode, body: answer.json<Record<string, unknown>>() };
+  };
+  try {
+    await finish(runResult({ REPLICATION_CHECK: 2 }));
+    expect((await call('GET', '/clusterHealth')).body).toMatchObject({ status: null, checks: [] });
+    expect((await call('PUT', '/clusterHealth?state=DISABLE')).body['message']).toContain('`sales`');
+    store.seed(clusterHealthReport('sales', { cluster: 'sales' }));
+    expect((await call('PUT', '/clusterHealth?state=DISABLE')).status).toBe(200);
+    await call('GET', '/periodictask/run?taskName=ClusterHealthCheckTask');
+    allowed = [...allowed, 'UpdateHealth'];
+    const mute = {
+      check: 'REPLICATION_CHECK',
+      entity: '*',
+      reason: 'planned',
+      until: new Date(Date.now() + 3_600_000).toISOString(),
+    };
+    const muted = await further.inject({
+      method: 'POST',
+      url: '/clusterHealth/mutes',
+      headers: TEST_HEADERS,
+      payload: mute,
+    });
+    expect(muted.statusCode).toBe(200);
+    expect(store.get('ClusterHealthReport', 'sales')).toMatchObject({
+      spec: { cluster: 'sales', suspend: true, mutes: [{ reason: 'planned' }] },
+      metadata: { annotations: { [ANNOTATIONS.runAt]: expect.any(String) as string } },
+    });
+    expect(report().spec).toEqual({});
+    expect(runAt()).toBeUndefined();
+  } finally {
+    await further.close();
+  }
+});
 
 describe('GET /clusterHealth', () => {
   it('has no report before the first run', async () => {

@@ -38,6 +38,7 @@ beforeEach(async () => {
         store,
         engine: new ReplayEngine('1.5.1'),
         clock: { ...systemClock, now: () => clock.now() },
+        report: REPORT_NAME,
         maxWaitMs: 1_000,
       }),
   });

@@ -6,7 +6,8 @@ import { createGather } from '../../../../src/health/gather/gather.ts';
 import { runningId } from '../../../../src/health/report/report.ts';
 import type { Gather, GatherRequest } from '../../../../src/health/run/run.ts';
 import { NO_METRICS } from '../../../../src/health/metrics.ts';
-import { HealthLoop, type HealthLoopOptions } from '../../../../src/operator/health/health-loop.ts';
+import { HealthLoop, RunTurns, type HealthLoopOptions } from '../../../../src/operator/health/health-loop.ts';
+import type { ReportedClusters } from '../../../../src/operator/health/health-reports.ts';
 import {
   MAX_REPORTS,
   REPORT_NAME,
@@ -724,5 +725,45 @@ describe('several reports', () => {
     await store.delete('ClusterHealthReport', 'r0');
     await pass(10_000);
     expect(named(`r${MAX_REPORTS - 1}`)?.status?.pass).toBeDefined();
+  });
+});
+
+describe('several clusters', () => {
+  const clusters: ReportedClusters = [
+    { name: 'pinot', report: 'cluster' },
+    { name: 'sales', report: 'sales' },
+  ];
+  const specs = () =>
+    Object.fromEntries(store.list('ClusterHealthReport').map(({ metadata, spec }) => [metadata.name, spec]));
+
+  it('have reports of their own, and run one after another', async () => {
+    let [active, most] = [0, 0];
+    const read: string[] = [];
+    const turns = new RunTurns();
+    const loops = clusters.map((of) => {
+      const gather: Gather = async () => {
+        most = Math.max(most, ++active);
+        read.push(of.name);
+        await new Promise((resolve) => setTimeout(resolve, 2_000));
+        active--;
+        return cluster();
+      };
+      start({ clusters, cluster: of, turns, gather });
+      return loop;
+    });
+    try {
+      await pass(30_000);
+      expect(specs()).toEqual({ cluster: {}, sales: { cluster: 'sales' } });
+      expect(read.toSorted()).toEqual(['pinot', 'sales']);
+      expect(most).toBe(1);
+      store.seed(clusterHealthReport('nightly', { cluster: 'sales' }));
+      store.seed(clusterHealthReport('hourly'));
+      store.seed(clusterHealthReport('removed', { cluster: 'removed' }));
+      await pass(30_000);
+      expect(read.toSorted()).toEqual(['pinot', 'pinot', 'sales', 'sales']);
+      expect(store.get('ClusterHealthReport', 'removed')?.status).toBeUndefined();
+    } finally {
+      await Promise.all(loops.map((each) => each?.stop()));
+    }
   });
 });

@@ -56,7 +56,10 @@ function start(): void {
   webhook = new HealthWebhook({
     url: new URL(`http://127.0.0.1:${port}/hook/secret-path`),
     authorization: async () => 'Bearer secret-token',
-    cluster: 'pinot',
+    clusters: [
+      { name: 'pinot', report: 'cluster' },
+      { name: 'sales', report: 'sales' },
+    ],
     store,
     clock,
     log: pino({ level: 'trace' }, { write: (line: string) => void (logged += line) }),
@@ -388,4 +391,15 @@ it('stops during an attempt, and sends nothing afterwards', async () => {
   await report({});
   await clock.advance(3_600_000);
   expect(received).toHaveLength(1);
+});
+
+it('names the cluster of each report, also after the report was deleted', async () => {
+  start();
+  await report({ [CRITICAL]: 1 }, { name: 'sales' });
+  await clock.advance(60_000);
+  await delivered(1);
+  expect(received[0]!.body.groupLabels).toEqual({ report: 'sales', cluster: 'sales' });
+  await store.delete('ClusterHealthReport', 'sales');
+  await delivered(2);
+  expect(received[1]!.body).toMatchObject({ status: 'resolved', groupLabels: { report: 'sales', cluster: 'sales' } });
 });

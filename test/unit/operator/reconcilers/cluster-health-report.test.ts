@@ -2,6 +2,7 @@ import { Registry } from 'prom-client';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ConfiguredSettings } from '../../../../src/health/settings.ts';
 import { Controller } from '../../../../src/operator/controller/controller-loop.ts';
+import type { ReportedClusters } from '../../../../src/operator/health/health-reports.ts';
 import {
   clusterHealthReportReconciler,
   type ReportObserved,
@@ -19,9 +20,13 @@ let configured: ConfiguredSettings;
 let controller: Controller<'ClusterHealthReport', ReportObserved>;
 
 function start(...reports: ClusterHealthReport[]): void {
+  startFor(undefined, ...reports);
+}
+
+function startFor(clusters: ReportedClusters | undefined, ...reports: ClusterHealthReport[]): void {
   store = new FakeStore(...reports);
   controller = new Controller(
-    clusterHealthReportReconciler(() => configured),
+    clusterHealthReportReconciler(() => configured, clusters),
     { store, recorder, clock, metrics: metrics(new Registry()), log: silent },
   );
   controller.start();
@@ -118,4 +123,35 @@ it('is stalled for each report beyond the limit until another is deleted', async
   await store.delete('ClusterHealthReport', 'r0');
   await clock.advance(0);
   expect(conditions(last)).toEqual(['Ready=True Scheduled']);
+});
+
+const TWO_CLUSTERS: ReportedClusters = [
+  { name: 'pinot', report: 'cluster' },
+  { name: 'sales', report: 'sales' },
+];
+
+it('accepts reports of every cluster of the environment, and refuses those of others', async () => {
+  startFor(
+    TWO_CLUSTERS,
+    clusterHealthReport('cluster'),
+    clusterHealthReport('sales', { cluster: 'sales' }),
+    clusterHealthReport('nightly', { cluster: 'sales' }),
+    clusterHealthReport('removed', { cluster: 'removed' }),
+  );
+  await clock.advance(0);
+  for (const name of ['cluster', 'sales', 'nightly']) expect(conditions(name)).toEqual(['Ready=True Scheduled']);
+  expect(conditions('removed')).toContain('Ready=False UnknownCluster');
+  expect(ready('removed')?.message).toBe(
+    'the checks of this report do not run: spec.cluster is `removed`, but this environment has `pinot`, `sales`',
+  );
+});
+
+it('does not give the report of a cluster to another one', async () => {
+  startFor(TWO_CLUSTERS, clusterHealthReport('sales', { cluster: 'pinot' }));
+  await clock.advance(0);
+  expect(ready('sales')).toMatchObject({
+    status: 'False',
+    message:
+      'spec.cluster is `pinot`, but the report `sales` is that of the cluster `sales`; the defaults are used instead',
+  });
 });

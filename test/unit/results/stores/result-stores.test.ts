@@ -5,6 +5,7 @@ import { systemClock } from '../../../../src/platform/clock.ts';
 import type { PropertyValues } from '../../../../src/platform/setting-schema.ts';
 import {
   createResultStore,
+  inFolder,
   RESULT_STORE_PROPERTIES,
   RESULT_STORES,
 } from '../../../../src/results/stores/result-stores.ts';
@@ -38,6 +39,24 @@ describe.each(RESULT_STORES)('the definition of the result store $protocol', ({ 
     );
     const texts = await Promise.all(tests.map((name) => readFile(join(folder, name), 'utf8')));
     expect(texts.join()).toContain(`resultStoreContract('${protocol}',`);
+  });
+});
+
+describe('the folder of a cluster in a shared result store', () => {
+  it.each([
+    ['file.data.dir', '/results', '/results/sales'],
+    ['file.data.dir', 'file:///results/', 'file:///results/sales'],
+    ['file.data.dir', 's3://bucket/prefix', 's3://bucket/prefix/sales'],
+    ['file.data.dir', '/', '/sales'],
+    ['s3.prefix', '', 'sales'],
+    ['s3.prefix', 'a/b/', 'a/b/sales'],
+    ['gcs.prefix', 'a', 'a/sales'],
+  ])('with %s `%s` is `%s`', (name, place, expected) => {
+    const key = `olap.broker.pagination.${name}`;
+    expect(inFolder({ [key]: place, 'olap.broker.pagination.s3.bucket': 'b' }, 'sales')).toEqual({
+      [key]: expected,
+      'olap.broker.pagination.s3.bucket': 'b',
+    });
   });
 });
 
