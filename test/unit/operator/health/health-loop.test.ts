@@ -763,7 +763,7 @@ describe('several clusters', () => {
       expect(read.toSorted()).toEqual(['pinot', 'pinot', 'sales', 'sales']);
       expect(store.get('ClusterHealthReport', 'removed')?.status).toBeUndefined();
     } finally {
-      await Promise.all(loops.map((each) => each?.stop()));
+      await Promise.all(loops.map(async (each) => each?.stop()));
     }
   });
 });
