@@ -93,7 +93,7 @@ describe('a real Prometheus', () => {
       .filter(({ title }) => !NOT_HERE.has(title))
       .flatMap(({ title, queries }) => queries.map(({ expr }) => ({ title, expr })));
     for (const { title, expr } of queries) {
-      const asked = expr.replaceAll('$namespace', '.*');
+      const asked = expr.replaceAll('$namespace', '.*').replaceAll('$cluster', '.*');
       await expect
         .poll(async () => (await prometheus.query(asked)).length, { message: `${title}: ${asked}` })
         .toBeGreaterThan(0);
