@@ -9,6 +9,8 @@ import { startStandalone } from '../../test/support/service.ts';
 
 const [side, url = ''] = process.argv.slice(2);
 
+const SCHEMA = JSON.stringify({ dimensionFieldSpecs: ['a', 'b', 'c', 'd'].map((name) => ({ name, dataType: 'INT' })) });
+
 /** Responds like a broker; the limit of the query is the size of the response in KB. */
 async function startEngine(): Promise<number> {
   const rows = (bytes: number) => {
@@ -26,6 +28,7 @@ async function startEngine(): Promise<number> {
         response.end(JSON.stringify({ orders_OFFLINE: [{ host: '127.0.0.1', port }] }));
       } else if (request.url?.startsWith('/logicalTables')) response.end('[]');
       else if (request.url?.startsWith('/databases')) response.writeHead(404).end();
+      else if (request.url === '/tables/orders/schema') response.end(SCHEMA);
       else {
         const body = answers.get(/LIMIT (\d+)/.exec(sent)?.[1] ?? '') ?? Buffer.alloc(0);
         response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length });

@@ -17,7 +17,12 @@ interface Known<T> {
   readonly readAt: number;
 }
 
-/** Schemas of tables, and the tables of logical tables, which are read when they are needed. */
+/** Major and minor version of the engine, such as `[1, 5]`. */
+export type EngineVersion = readonly [major: number, minor: number];
+
+const VERSION_PATH = '/version';
+
+/** Schemas of tables, the tables of logical tables, and the version of the controller, which are read when they are needed. */
 export class TableSchemas {
   readonly #controller: EngineEndpoint;
   /** Milliseconds of the monotonic clock. */
@@ -27,6 +32,7 @@ export class TableSchemas {
     weightOf: ({ value }) => (value?.size ?? 0) + 1,
   });
   readonly #physical = new LruCache<TableName, Known<readonly TableName[]>>({ maxWeight: MAX_TABLES });
+  readonly #version = new LruCache<string, Known<EngineVersion | undefined>>({ maxWeight: 1 });
   /** Readings in progress, which callers share. */
   readonly #reading = new Map<string, Promise<unknown>>();
 
@@ -53,22 +59,30 @@ export class TableSchemas {
     );
   }
 
-  async #read<T>(
+  /**
+   * The version of the controller; undefined if it does not tell.
+   * @throws {EngineError} if it cannot be read
+   */
+  version(signal: AbortSignal): Promise<EngineVersion | undefined> {
+    return this.#read('version', this.#version, VERSION_PATH, signal, (limit) => readVersion(this.#controller, limit));
+  }
+
+  async #read<K extends string, T>(
     what: string,
-    cache: LruCache<TableName, Known<T>>,
-    table: TableName,
+    cache: LruCache<K, Known<T>>,
+    name: K,
     signal: AbortSignal,
     read: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const known = cache.get(table);
+    const known = cache.get(name);
     if (known !== undefined && this.#now() - known.readAt < MAX_AGE_MS) return known.value;
-    const key = `${what} ${table}`;
+    const key = `${what} ${name}`;
     let reading = this.#reading.get(key) as Promise<T> | undefined;
     if (reading === undefined) {
       const readAt = this.#now();
       reading = read(AbortSignal.timeout(TIMEOUT_MS))
         .then((value) => {
-          cache.set(table, { value, readAt });
+          cache.set(name, { value, readAt });
           return value;
         })
         .finally(() => this.#reading.delete(key));
@@ -115,6 +129,16 @@ function timeColumn(spec: unknown): string | undefined {
     Record<string, unknown>
   >;
   return nameIn(outgoing) ?? nameIn(incoming);
+}
+
+/** `{"pinot-controller": "1.5.1-020ff0d0…", …}` */
+async function readVersion(controller: EngineEndpoint, signal: AbortSignal): Promise<EngineVersion | undefined> {
+  const { status, value } = await requestJson(controller, { path: VERSION_PATH, signal }, MAX_JSON_BYTES);
+  if (status !== 200)
+    throw new EngineError('bad-response', `the controller responded with status ${status} to \`GET ${VERSION_PATH}\``);
+  const { 'pinot-controller': version } = (value ?? {}) as { readonly 'pinot-controller'?: unknown };
+  const [, major, minor] = /^(\d{1,4})\.(\d{1,4})(?!\d)/.exec(typeof version === 'string' ? version : '') ?? [];
+  return major === undefined ? undefined : [Number(major), Number(minor)];
 }
 
 async function readTables(

@@ -113,8 +113,8 @@ function plain(name: string, { scope }: Column): Column {
 
 const TYPE_SUFFIX = /_(?:OFFLINE|REALTIME)$/i;
 
-/** Table, database and table, with and without type, and the alias. */
-function prefixesOf({ name, alias }: NamedTable): ReadonlySet<string> {
+/** What may be before a column in the single-stage engine, in lower case: table, database and table, with and without type, and the alias. */
+export function prefixesOf({ name, alias }: NamedTable): ReadonlySet<string> {
   const written = name.kind === 'table' ? name.table.parts.join('.') : name.table.name;
   const names = [written, written.slice(written.lastIndexOf('.') + 1)];
   const all = [...names, ...names.map((one) => one.replace(TYPE_SUFFIX, ''))];

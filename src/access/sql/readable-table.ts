@@ -38,6 +38,11 @@ export function readableTable(conditions: TableConditions, columns: ReadonlySet<
   const readable = [...columns].filter((name) => isReadable(conditions, name)).sort();
   if (readable.length === 0) return 'the conditions of its policy allow none of its columns';
   const changed = [...columns].filter((name) => masks.has(name) || !isReadable(conditions, name));
+  // The engine takes what is before a dot for the name of a table.
+  const hidden = lowerCase(changed);
+  const longer = readable.find((name) => [...endings(name)].some((ending) => hidden.has(ending.toLowerCase())));
+  if (longer !== undefined)
+    return `its schema has the column \`${longer.slice(0, MAX_SHOWN)}\`, which the engine may take for a column that may not be read as it is`;
   return {
     rows,
     columns: new Map(readable.map((name) => [name, masks.get(name)])),
@@ -65,6 +70,11 @@ function namedColumns(part: Part): string[] {
   for (let leaf = leaves.next(); leaf !== undefined; leaf = leaves.next())
     if (leaf.kind === 'column') names.push(leaf.parts.join('.'));
   return names;
+}
+
+/** What follows each dot of a name. */
+function* endings(name: string): Generator<string, undefined, void> {
+  for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) yield name.slice(dot + 1);
 }
 
 function lowerCase(names: readonly string[]): ReadonlySet<string> {

@@ -1,4 +1,4 @@
-import { NamedColumns } from './named-columns.ts';
+import { NamedColumns, prefixesOf } from './named-columns.ts';
 import { foldedFunction } from './parser/calls.ts';
 import { partOfTable } from './part-of-table.ts';
 import type { ReadableTable } from './readable-table.ts';
@@ -14,6 +14,7 @@ import type {
   Part,
   Query,
   QueryStatement,
+  Scope,
   Script,
   Select,
   Statement,
@@ -45,6 +46,13 @@ export interface ConditionedText {
   readonly columnNames: () => ReadonlyMap<number, string>;
 }
 
+interface Unqualified {
+  /** What may be before a column, in lower case. */
+  readonly prefixes: ReadonlySet<string>;
+  /** In lower case. Another column may have the name of an alias. */
+  readonly names: ReadonlySet<string>;
+}
+
 /** Leaves and columns of all conditions that are printed: a text may name a table a thousand times. */
 const MAX_ADDED = 50_000;
 
@@ -57,6 +65,8 @@ class Conditions {
   readonly #own = new WeakSet<Node | Column>();
   /** Of the only table of a single-stage query. */
   #named: NamedColumns | undefined;
+  /** The columns of a SELECT that are printed without their table. */
+  readonly #unqualified = new Map<Scope, Unqualified>();
   #added = 0;
   columnNames: ReadonlyMap<number, string> = new Map();
 
@@ -69,7 +79,7 @@ class Conditions {
     if (this.#own.has(node)) return node;
     switch (node.kind) {
       case 'column':
-        return this.#named === undefined ? node : this.#adopted(this.#named.read(node));
+        return this.#named === undefined ? this.#withoutTable(node) : this.#adopted(this.#named.read(node));
       case 'statement':
       case 'describe':
         return this.#statement(node);
@@ -129,6 +139,7 @@ class Conditions {
     const conditions = this.#of(from.first);
     if (conditions === undefined) return select;
     requireNoSystemTime(from.first);
+    this.#unqualified.set(select.scope, { prefixes: prefixesOf(from.first), names: conditions.reserved });
     for (const item of select.items) this.#requireOwnName(item, conditions);
     // A copy: the written reference must not pass without its filter if it is printed once more.
     const first = { ...from.first };
@@ -142,12 +153,21 @@ class Conditions {
   /** Old versions of the single-stage engine put the expression of an alias in place of a column of its name, also in WHERE. */
   #requireOwnName({ expression, alias }: SelectItem, { reserved, columns }: ReadableTable): void {
     if (alias === undefined || !reserved.has(alias.name.toLowerCase())) return;
-    const isItself =
-      expression.kind === 'column' && expression.parts.length === 1 && expression.parts[0] === alias.name;
+    const isItself = expression.kind === 'column' && this.#withoutTable(expression).parts.join('.') === alias.name;
     const isAsItIs = columns === undefined || (columns.has(alias.name) && columns.get(alias.name) === undefined);
     if (isItself && isAsItIs) return;
     const advice = 'the filter, or a column that may not be read as it is, has this name; use another';
     throw unsupported(this.#found.table, `the alias \`${alias.name.slice(0, MAX_SHOWN)}\``, advice);
+  }
+
+  /** `column` for `table.column`, so that an alias of this name stands for nothing but the column. */
+  #withoutTable(column: Column): Column {
+    const found = column.scope && this.#unqualified.get(column.scope);
+    const name = column.parts.at(-1);
+    if (found === undefined || column.isAll || name === undefined || !found.names.has(name.toLowerCase()))
+      return column;
+    const isOfTable = found.prefixes.has(column.parts.slice(0, -1).join('.').toLowerCase());
+    return isOfTable ? { ...column, parts: [name] } : column;
   }
 
   /** @returns undefined also if the filter is in the query around the reference */

@@ -35,6 +35,7 @@ export function survey(script: Script, context: ConditionsContext): Found | unde
   let selects = 0;
   const leaves = new Leaves(script, (part) => {
     if (part.kind === 'select') selects++;
+    if (part.kind === 'join') place ??= storageColumn(part.using);
     return part;
   });
   for (let leaf = leaves.next(); leaf !== undefined; leaf = leaves.next()) {
@@ -60,7 +61,12 @@ export function survey(script: Script, context: ConditionsContext): Found | unde
 function otherColumn(leaf: Leaf, { multistage }: ConditionsContext): string | undefined {
   // The single-stage engine reads the column `t.c` for `(t).c`.
   if (leaf.kind === 'mark') return leaf.text === '.' && !multistage ? 'a field of an expression' : undefined;
-  const name = leaf.kind === 'column' ? leaf.parts.find((part) => VIRTUAL_COLUMN.test(part)) : undefined;
+  return leaf.kind === 'column' ? storageColumn(leaf.parts) : undefined;
+}
+
+/** The first name of a property of where a row is stored, in quotes. */
+function storageColumn(names: readonly string[] | undefined): string | undefined {
+  const name = names?.find((one) => VIRTUAL_COLUMN.test(one));
   return name && `\`${name.slice(0, MAX_SHOWN)}\``;
 }
 

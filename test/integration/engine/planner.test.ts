@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { judgeSql, type SqlContext } from '../../../src/access/sql/judge.ts';
 import { readableTable, type ReadableTable } from '../../../src/access/sql/readable-table.ts';
-import { parseRowFilter } from '../../../src/access/sql/row-filter.ts';
+import { parseMask, parseRowFilter } from '../../../src/access/sql/row-filter.ts';
 import { changed } from './collisions/hostile.ts';
+import { ATTACKS } from '../proxy/partial/attacks.ts';
 import { Queries } from './collisions/queries.ts';
 import { startPlanners, type Plan, type Planned, type Planner, type Planners, type Refused } from './planner.ts';
 import { compare, judged, reduced, type Case, type Difference, type Finding } from './plans.ts';
@@ -123,14 +124,21 @@ describe('printed texts', () => {
 
 const COLUMNS = new Set(['id', 'a', 'b', 'customers', 'orders', 'secret', 't', 'name', 'arr']);
 
-function readable(columns: 'all' | 'some'): ReadableTable {
+/** `some` denies a column, and masks another one. */
+type Columns = 'all' | 'some';
+
+function readable(columns: Columns): ReadableTable {
   const condition = parseRowFilter('id = 424242');
-  if (!condition.ok) throw new Error(condition.reason);
-  const denied = { kind: 'deny', names: new Set(['secret']) } as const;
-  const found = readableTable(
-    { rows: [[condition]], columns: columns === 'all' ? undefined : denied, masks: new Map(), key: '' },
-    COLUMNS,
-  );
+  const mask = parseMask('upper(name)', 'name');
+  if (!condition.ok || !mask.ok) throw new Error('the conditions of this test are not valid');
+  const limits =
+    columns === 'all'
+      ? { columns: undefined, masks: new Map() }
+      : {
+          columns: { kind: 'deny', names: new Set(['secret']) } as const,
+          masks: new Map([['name', { expression: mask.expression, text: 'upper(name)' }]]),
+        };
+  const found = readableTable({ rows: [[condition]], ...limits, key: '' }, COLUMNS);
   if (typeof found === 'string') throw new Error(found);
   return found;
 }
@@ -144,15 +152,24 @@ interface Pair {
   readonly plain: Planned;
   readonly limited: Planned;
   readonly isMultistage: boolean;
-  readonly columns: 'all' | 'some';
+  readonly columns: Columns;
 }
+
+/** Texts that try to read around the conditions, with tables and columns of the planners. */
+const TRIED = ATTACKS.map((text) =>
+  text
+    .replaceAll(/@t(?:_OFFLINE)?|@T/g, 'customers')
+    .replaceAll('@o', 'orders')
+    .replaceAll(/\b(?:region|tags)\b/g, 'name')
+    .replaceAll(/\b(?:level|amount|at)\b/g, 'a'),
+);
 
 function limitedPairs(count: number): Pair[] {
   const random = new Random(SEED + 1);
   const queries = new Queries(random);
   const pairs: Pair[] = [];
-  for (let index = 0; index < count; index++) {
-    const text = queries.text();
+  for (let index = 0; index < count + 6 * TRIED.length; index++) {
+    const text = TRIED[Math.floor((index - count) / 6)] ?? queries.text();
     const isMultistage = index % 4 !== 0;
     const columns = index % 3 === 0 ? 'some' : 'all';
     const one = readable(columns);
@@ -175,14 +192,23 @@ function limitedPairs(count: number): Pair[] {
   return pairs;
 }
 
-/** What a scan of a table with conditions lacks; undefined for nothing. */
-function missing({ isMultistage }: Pair, { scans }: Plan): string | undefined {
+/** The scan of a table with conditions that lacks some of them; undefined for none. */
+function missing({ isMultistage, columns }: Pair, { scans }: Plan): string | undefined {
   return scans.find((scan) => {
     const [table = '', ...above] = scan.split(' < ');
     if (!LIMITED.test(table.replace(/^default\./, ''))) return false;
     // A subquery in WHERE may become a join below the filter of the single-stage form.
-    return isMultistage ? !FILTER.test(above[0] ?? '') : !above.some((node) => FILTER.test(node));
+    if (!isMultistage) return !above.some((node) => FILTER.test(node));
+    return !FILTER.test(above[0] ?? '') || (columns === 'some' && showsHidden(above[1] ?? ''));
   });
+}
+
+/** By the catalog of the planners: `secret` is column 5, `name` column 7. */
+const HIDDEN = /\$(?:5|7)\b/;
+
+/** Whether the first projection above the filter has a column that is denied, or the masked one without its mask. */
+function showsHidden(node: string): boolean {
+  return !node.startsWith('Project(') || HIDDEN.test(node.replaceAll('UPPER($7)', ''));
 }
 
 it('with conditions, the filter is above every scan, and a text that plans without them plans', async () => {

@@ -13,7 +13,7 @@ export interface Planned {
 export interface Plan {
   /** `database.table` of each scan; `lookup:table` for what the servers look up. */
   readonly tables: readonly string[];
-  /** `database.table < node < … < root` of each scan, with the conditions of filters. Empty if the text is valid but could not be converted. */
+  /** `database.table < node < … < root` of each scan, with the conditions of filters and the expressions of projections. Empty if the text is valid but could not be converted. */
   readonly scans: readonly string[];
   /** The names of the columns of the result. */
   readonly columns: readonly string[];

@@ -52,6 +52,20 @@ it('are read once for requests at the same time, and again after 5 s', async () 
   expect(await columns()).toEqual(['other']);
 });
 
+it.each([
+  [{ 'pinot-controller': '1.5.1-020ff0d0', 'pinot-server': '0.1' }, [1, 5]],
+  [{ 'pinot-controller': '0.11.0' }, [0, 11]],
+  [{ 'pinot-controller': '1.x' }, undefined],
+  [{ 'pinot-controller': 15 }, undefined],
+  [{}, undefined],
+])('the version of the controller in %o', async (answer, expected) => {
+  answers['/version'] = answer;
+  const { signal } = new AbortController();
+  expect(await schemas.version(signal)).toEqual(expected);
+  await schemas.version(signal);
+  expect(asked).toEqual(['/version']);
+});
+
 it('a failure is not kept', async () => {
   answers['/tables/deals/schema'] = new Error('fails');
   await expect(columns()).rejects.toThrow('status 500');

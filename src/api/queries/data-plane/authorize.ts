@@ -116,11 +116,22 @@ async function limitedQuery(
   const limited = await inTurns(judgingSql(query.sql ?? '', context), turn);
   if (!limited.ok || sql === undefined)
     throw new HttpError(403, `query rejected: ${limited.ok ? 'it has no text' : limited.reason}`);
+  if (judged.isMultistage || limited.multistage) await requireFilters(exchange, dependencies);
   return {
     judged: { ...judged, sql: limited, all: [limited], database: limited.database },
     tables,
     conditions: [...conditions].map(([table, one]) => ({ table, id: conditionsId(one) })),
   };
+}
+
+/** Up to 1.0, the servers keep one filter of a table only: that of the query around the part. @throws {HttpError} 403, 503 */
+async function requireFilters(exchange: Exchange, { schemas }: AuthorizationDependencies): Promise<void> {
+  const [major, minor] = (await read('the version of Pinot', () => schemas.version(exchange.signal))) ?? [0, 0];
+  if (major > 1 || (major === 1 && minor >= 1)) return;
+  throw new HttpError(
+    403,
+    'query rejected: a table of the query may be read in part only, which is not possible in the multi-stage engine of Pinot before 1.1, because it loses filters: leave `useMultistageEngine` out',
+  );
 }
 
 /** @throws {HttpError} 403 for fields of a request that show more than rows, or that the conditions do not cover */

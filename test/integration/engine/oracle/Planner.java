@@ -8,6 +8,7 @@ import org.apache.calcite.plan.hep.*;
 import org.apache.calcite.prepare.CalciteCatalogReader;
 import org.apache.calcite.rel.*;
 import org.apache.calcite.rel.core.Filter;
+import org.apache.calcite.rel.core.Project;
 import org.apache.calcite.rel.core.TableScan;
 import org.apache.calcite.rel.type.*;
 import org.apache.calcite.rex.*;
@@ -25,7 +26,7 @@ import org.apache.pinot.sql.parsers.*;
  * The tables that the engine's planner would scan: Pinot's parser, then Calcite's validator and converter with the settings of Pinot's planner, which is
  * not published for each version. The catalog is in `Catalog`. stdin: one text a line, as `<1 if names are compared by case, else 0> <database, - for none> <text in base64>`.
  * stdout: one line of JSON each, its strings in base64: {"error":…} or {"tables":[…],"scans":[…],"columns":[…],"plan":…}. A scan is a table and what is
- * above it up to the root of its query, with the conditions of filters, joined by ` < `. The plan is empty if the text validates but
+ * above it up to the root of its query, with the conditions of filters and the expressions of projections, joined by ` < `. The plan is empty if the text validates but
  * cannot be converted; its tables are then those that the validator found. Tables have their database, and `lookup:` in front if the servers look them up.
  * The plan of a query within a string follows that of its text.
  */
@@ -196,11 +197,17 @@ public class Planner {
               return super.visitSubQuery(query);
             }
           });
-          above.push(node instanceof Filter ? "Filter(" + ((Filter) node).getCondition() + ")" : node.getRelTypeName());
+          above.push(shown(node));
           super.visit(node, ordinal, parent);
           above.pop();
         }
       }.go(root);
+    }
+
+    static String shown(RelNode node) {
+      if (node instanceof Filter) return "Filter(" + ((Filter) node).getCondition() + ")";
+      if (node instanceof Project) return "Project(" + ((Project) node).getProjects() + ")";
+      return node.getRelTypeName();
     }
 
     /** Functions that take a table or a query as text, by their names as the engine compares them. @return the queries */

@@ -81,6 +81,11 @@ describe('in the single-stage engine', () => {
     ],
     ['SELECT owner AS owner FROM deals', `SELECT "owner" AS "owner" FROM "deals" WHERE ("owner" = 'me')`],
     ['SELECT a FROM offers', 'SELECT "a" FROM "offers"'],
+    [
+      'SELECT "deals"."owner" AS "owner", Deals.a AS x, deals.b FROM deals GROUP BY deals.owner ORDER BY default.deals.owner, deals.x',
+      `SELECT "owner" AS "owner", "Deals"."a" AS "x", "deals"."b" FROM "deals" WHERE ("owner" = 'me') GROUP BY "owner" ORDER BY "default"."deals"."owner", "deals"."x"`,
+    ],
+    ['SELECT d.owner AS owner FROM deals d', `SELECT "owner" AS "owner" FROM "deals" AS "d" WHERE ("owner" = 'me')`],
   ])('%s gets the filter in WHERE', (sql, expected) => {
     expect(printed(sql)).toBe(expected);
   });
@@ -89,6 +94,9 @@ describe('in the single-stage engine', () => {
     `SELECT 'me' AS owner FROM deals`,
     `SELECT 'me' "OWNER" FROM deals`,
     'SELECT Owner AS owner FROM deals',
+    'SELECT other.owner AS owner FROM deals',
+    'SELECT "deals.owner" AS owner FROM deals',
+    'SELECT deals.a AS owner FROM deals',
     `SELECT "as"('me', owner) FROM deals`,
     `SELECT a FROM deals GROUP BY "A_S"('me', owner)`,
   ])('%s is refused: the alias would replace the column of the filter', (sql) => {
@@ -233,6 +241,17 @@ it('conditions of a table whose columns differ in case only allow nothing', () =
 });
 
 it.each([
+  [{ columns: { kind: 'deny', names: new Set(['secret']) } }],
+  [{ masks: new Map([['secret', mask('upper(secret)')]]) }],
+] as const)('a column whose name ends with that of a hidden one allows nothing with %o', (conditions) => {
+  const all = { rows: undefined, columns: undefined, masks: new Map(), key: '', ...conditions };
+  const columns = new Set(['a', 'deals.Secret', 'secret', 'secret.a']);
+  expect(readableTable(all, columns)).toContain('the column `deals.Secret`, which the engine may take for a column');
+  columns.delete('deals.Secret');
+  expect(readableTable(all, columns)).toBeTypeOf('object');
+});
+
+it.each([
   [{ rows: [] }, 'its row filters allow no row'],
   [{ rows: [[filter('gone = 1')]] }, '`gone`, which its schema does not have'],
   [{ columns: { kind: 'deny', names: new Set(['Secret']) } }, '`Secret`, which its schema does not have'],
@@ -249,6 +268,7 @@ it.each([
   [`SELECT a FROM deals FOR SYSTEM_TIME AS OF b`, '`FOR SYSTEM_TIME`'],
   ['SELECT $docId FROM deals', '`$docId`'],
   ['SELECT a FROM deals d ORDER BY d."$segmentName"', '`$segmentName`'],
+  ['SELECT a FROM offers JOIN deals USING (a, "$docId")', '`$docId`'],
   ['SELECT ID_SET(a) FROM deals', 'the function `ID_SET`'],
   ['EXPLAIN PLAN FOR SELECT a FROM deals', '`EXPLAIN`'],
   ['DESCRIBE deals', '`DESCRIBE`'],

@@ -43,6 +43,8 @@ const RESPONSE = {
   traceInfo: { Server_1: 'secret' },
 };
 
+const VERSION = { 'pinot-controller': '1.5.1-020ff0d0' };
+
 let fake: FakeEngine;
 let engine: Engine & KnownTables;
 let app: FastifyInstance;
@@ -63,6 +65,7 @@ beforeAll(async () => {
   await fake.listen();
   fake.serve(['deals_OFFLINE', 'offers_OFFLINE'], '');
   fake.json('GET /tables/deals/schema', SCHEMA);
+  fake.json('GET /version', VERSION);
   fake.answers.set('POST /query/sql', (_request, response) => {
     response.writeHead(status, { 'content-type': 'application/json' }).end(body);
   });
@@ -210,6 +213,33 @@ describe.each(['/query/sql', '/query/sql?doPaginate=true'])('a caller with condi
     ]);
     expect((await call(path, 'SELECT max(secret) FROM deals')).status).toBe(403);
   });
+});
+
+it.each([
+  [{ 'pinot-controller': '0.11.0-1b4d6b6b0a27422c1552ea1a936ad145056f7033' }, 403],
+  [{ 'pinot-controller': '1.0.0' }, 403],
+  [{ 'pinot-controller': 'unknown' }, 403],
+  [{}, 403],
+  [{ 'pinot-controller': '1.1.0' }, 200],
+  [{ 'pinot-controller': '2.0.0-SNAPSHOT' }, 200],
+])('in the multi-stage engine, which lost filters before 1.1: %o', async (version, expected) => {
+  const old = createEngine({ controllerUrls: [fake.url] });
+  fake.json('GET /version', version);
+  body = JSON.stringify({ ...RESPONSE, tablesQueried: [] });
+  const own = await testApp({
+    authorizer: limited,
+    register: async () => undefined,
+    parts: { dataPlane: dataPlaneOf(old) },
+  });
+  const query = (sql: string, url = '/query/sql') => own.inject({ method: 'POST', url, payload: { sql } });
+  const found = await query('SET useMultistageEngine = true; SELECT a FROM deals');
+  const whole = await query('SET useMultistageEngine = true; SELECT a FROM offers');
+  const single = await query('SELECT a FROM deals');
+  fake.json('GET /version', VERSION);
+  await own.close();
+  await old.close();
+  expect([found.statusCode, whole.statusCode, single.statusCode]).toEqual([expected, 200, 200]);
+  if (expected === 403) expect(found.body).toContain('in the multi-stage engine of Pinot before 1.1');
 });
 
 it('is refused with 503 while the schema cannot be read', async () => {
