@@ -144,7 +144,11 @@ class Conditions {
     // A copy: the written reference must not pass without its filter if it is printed once more.
     const first = { ...from.first };
     this.#filtered.add(first);
-    const items = this.#named === undefined ? select.items : this.#named.expanded(select.items);
+    // A mask has the name of its column without an alias, which would replace the column within the mask.
+    const named = select.items.map((item) =>
+      item.alias !== undefined && conditions.columns?.get(item.alias.name) !== undefined ? withoutAlias(item) : item,
+    );
+    const items = this.#named === undefined ? select.items : this.#named.expanded(named);
     if (this.#named !== undefined) this.columnNames = this.#named.maskedNames(items);
     const where = and([...this.#filters(conditions), select.where]);
     return { ...select, items, from: { ...from, first }, where };
@@ -154,8 +158,7 @@ class Conditions {
   #requireOwnName({ expression, alias }: SelectItem, { reserved, columns }: ReadableTable): void {
     if (alias === undefined || !reserved.has(alias.name.toLowerCase())) return;
     const isItself = expression.kind === 'column' && this.#withoutTable(expression).parts.join('.') === alias.name;
-    const isAsItIs = columns === undefined || (columns.has(alias.name) && columns.get(alias.name) === undefined);
-    if (isItself && isAsItIs) return;
+    if (isItself && (columns === undefined || columns.has(alias.name))) return;
     const advice = 'the filter, or a column that may not be read as it is, has this name; use another';
     throw unsupported(this.#found.table, `the alias \`${alias.name.slice(0, MAX_SHOWN)}\``, advice);
   }

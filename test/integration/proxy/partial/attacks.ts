@@ -47,7 +47,6 @@ SELECT id FROM @t WHERE "as"('eu', region) = 'eu' LIMIT 100000
 SELECT id AS x FROM @t AS region LIMIT 100000
 SELECT region.id FROM @t region LIMIT 100000
 SELECT id FROM @t AS @o LIMIT 100000
-SELECT id FROM @o AS @t LIMIT 100000
 SELECT id FROM @t AS x (secret, region) LIMIT 100000
 SELECT secret FROM @t AS x (secret, a, b, c, d, e, f, g) LIMIT 100000
 # clauses
@@ -144,7 +143,6 @@ SELECT lookUp('@t', 'secret', 'id', id) FROM @o LIMIT 100000
 SELECT "lookUp"('@t_OFFLINE', 'name', 'id', id) FROM @o LIMIT 100000
 SELECT "look_Up"('default.@t', 'name', 'id', id) FROM @o LIMIT 100000
 SELECT count(*) FROM @o WHERE in_subquery(id, 'SELECT idset(id) FROM @t') = 1
-SELECT count(*) FROM @o WHERE inIdSet(id, 'ATowAAABAAAAAAA7ABAAAABtAG4Ab') = 1
 SELECT count(*) FROM @o WHERE in_Partitioned_Subquery(id, 'SELECT idset(id) FROM @t') = 1
 SELECT idset(id) FROM @t
 SELECT id_set(id, 'sizeThresholdInBytes=10') FROM @t

@@ -195,7 +195,7 @@ describe.each(['/query/sql', '/query/sql?doPaginate=true'])('a caller with condi
       columnDataTypes: ['STRING', 'STRING', 'STRING'],
     };
     body = JSON.stringify({ ...RESPONSE, resultTable: { dataSchema, rows: [['x', 'me', 'x']] } });
-    const found = await call(path, 'SELECT a, owner, a AS shown FROM deals');
+    const found = await call(path, 'SELECT a AS a, owner, a AS shown FROM deals');
     expect(asked()).toEqual([
       `SELECT (lower ("a")), "owner", (lower ("a")) AS "shown" FROM "deals" WHERE ("owner" = 'me')`,
     ]);
