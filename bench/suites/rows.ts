@@ -8,15 +8,15 @@ import { runLoad, type Target } from '../workloads/load.ts';
 import { startSide } from '../workloads/proxy-sides.ts';
 
 /** Of each query on each side, in turn. */
-const QUERIES = sized({ quick: 5, normal: 150, full: 300 });
+const QUERIES = sized({ quick: 5, normal: 80, full: 200 });
 /** For the JIT compiler of Pinot. */
-const WARM_UP = sized({ quick: 2, normal: 60 });
-const ROUNDS = sized({ quick: 1, normal: 5 });
+const WARM_UP = sized({ quick: 2, normal: 30 });
+const ROUNDS = sized({ quick: 1, normal: 3, full: 5 });
 const SECONDS = sized({ quick: 1, normal: 3 });
-const COMPILE_SECONDS = sized({ quick: 1, normal: 10 });
+const COMPILE_SECONDS = sized({ quick: 1, normal: 8 });
 const CLIENTS = 8;
 /** Of other callers. */
-const POLICIES = sized({ quick: 10, normal: 500 });
+const POLICIES = sized({ quick: 10, normal: 300 });
 const LIMIT_MS = 60_000;
 
 const FILTERS = ["status IN ('NEW', 'PAID')", 'quantity < 50'];
