@@ -110,6 +110,9 @@ class Conditions {
     const folded = foldedFunction(name);
     if (REFUSED_FUNCTIONS.has(folded) || (this.#found.hasColumnRules && !isPlainFunction(folded)))
       throw unsupported(this.#found.table, `the function \`${name.slice(0, MAX_SHOWN)}\``, 'leave it out');
+    // Pinot 0.11 then counts some of the rows that the NOT of a filter excludes.
+    if (this.#found.negates && call.tail?.parts.some((part) => part.kind === 'keyword' && part.text === 'FILTER'))
+      throw unsupported(this.#found.table, '`FILTER`, because a filter has `NOT`', 'use `CASE`');
     return call;
   }
 

@@ -1,7 +1,8 @@
+import type { Keyword } from './keywords.ts';
 import { isRefusedInPart } from './query-options.ts';
 import type { ReadableTable } from './readable-table.ts';
 import { SqlRefusal } from './refusal.ts';
-import { scriptOf, type Leaf, type Option, type Script, type TableReference } from './tree.ts';
+import { scriptOf, type Leaf, type Option, type Part, type Script, type TableReference } from './tree.ts';
 import { Leaves } from './walk.ts';
 
 export interface ConditionsContext {
@@ -23,6 +24,8 @@ export interface Found {
   readonly table: TableReference;
   /** Whether some table has columns that may not be read as they are. */
   readonly hasColumnRules: boolean;
+  /** Whether a filter of some table has `NOT`. */
+  readonly negates: boolean;
   /** Number of SELECTs. */
   readonly selects: number;
 }
@@ -32,6 +35,7 @@ export function survey(script: Script, context: ConditionsContext): Found | unde
   let table: TableReference | undefined;
   let place: string | undefined;
   let hasColumnRules = false;
+  let negates = false;
   let selects = 0;
   const leaves = new Leaves(script, (part) => {
     if (part.kind === 'select') selects++;
@@ -44,6 +48,7 @@ export function survey(script: Script, context: ConditionsContext): Found | unde
       if (conditions === undefined) continue;
       table ??= leaf.table;
       hasColumnRules ||= conditions.columns !== undefined;
+      negates ||= hasNot(conditions);
     } else if (leaf.kind === 'lookup' && context.conditionsOf(leaf.table, 'lookup') !== undefined)
       throw unsupported(leaf.table, '`LOOKUP`', 'join it');
     else if (leaf.kind === 'text') {
@@ -54,7 +59,18 @@ export function survey(script: Script, context: ConditionsContext): Found | unde
   }
   if (table === undefined) return undefined;
   if (place !== undefined) throw unsupported(table, place, 'leave it out');
-  return { table, hasColumnRules, selects };
+  return { table, hasColumnRules, negates, selects };
+}
+
+function hasNot({ rows = [] }: ReadableTable): boolean {
+  return rows.flat().some(({ condition }) => hasKeyword(condition, 'NOT'));
+}
+
+function hasKeyword(part: Part, word: Keyword): boolean {
+  const leaves = new Leaves(part);
+  for (let leaf = leaves.next(); leaf !== undefined; leaf = leaves.next())
+    if (leaf.kind === 'keyword' && leaf.text === word) return true;
+  return false;
 }
 
 /** What names a property of where a row is stored, or a column in a way that the rules of columns do not see. */

@@ -164,14 +164,13 @@ SELECT exprmin(id, name) FROM @t
 SELECT arrayagg(secret, 'STRING'), arrayagg(id, 'INT') FROM @t
 SELECT listagg(secret, ',') FROM @t
 SELECT histogram(level, 0, 8, 8) FROM @t
-SELECT firstwithtime(secret, id, 'STRING'), lastwithtime(id, level, 'INT') FROM @t
+SELECT firstwithtime(secret, id, 'STRING'), lastwithtime(level, id, 'INT') FROM @t
 SELECT firstwithtime(name, id, 'STRING') FROM @t
 SELECT mapvalue(secret, 'a', id) FROM @t LIMIT 100000
 SELECT valuein(tags, 'x'), id FROM @t LIMIT 100000
 SELECT stunion(secret) FROM @t
 SELECT funnelcount(STEPS(region = 'jp', region = 'eu'), CORRELATE_BY(id)) FROM @t
-SELECT distinctcountrawhll(region), distinctcountrawthetasketch(id) FROM @t
-SELECT percentilerawtdigest(amount, 90), percentilerawest(amount, 90) FROM @t
+SELECT distinctcountrawhll(region) FROM @t
 SELECT filter_mv(tags, 'v = ''x'''), id FROM @t LIMIT 100000
 SELECT segmentpartitionedistinctcount(id), segmentpartitioneddistinctcount(id) FROM @t
 SELECT fasthll(secret) FROM @t

@@ -223,6 +223,17 @@ it('a mask is never an alias beside a filter of its column, which the single-sta
     expect(printed(sql, { multistage: true, conditions })).toBe(`SELECT * FROM ${part} AS ${alias}`);
 });
 
+it.each(['NOT a = 1', "a = 1 OR b NOT LIKE 'x%'"])('FILTER is refused beside the filter %s', (text) => {
+  const conditions = readable({ rows: [[filter('c = 1'), filter(text)]] });
+  for (const multistage of [false, true])
+    for (const sql of [
+      'SELECT count(*) FILTER (WHERE b = 1) FROM t',
+      'SELECT c FROM t HAVING sum(a) FILTER (WHERE b = 1) > 0',
+    ])
+      expect(printed(sql, { conditions, multistage })).toContain('not possible with `FILTER`');
+  expect(printed('SELECT count(*) FILTER (WHERE b = 1) FROM deals')).toContain('FILTER (WHERE "b" = 1)');
+});
+
 it.each([
   'SET useMultistageEngine = true; SET useMultistageEngine = false; SELECT a FROM deals',
   'SET useMultistageEngine = true; SELECT a FROM deals OPTION(useMultistageEngine=false)',
