@@ -208,6 +208,7 @@ const HIDDEN = /\$(?:5|7)\b/;
 
 /** Whether the first projection above the filter has a column that is denied, or the masked one without its mask. */
 function showsHidden(node: string): boolean {
+  if (node === 'Count') return false;
   return !node.startsWith('Project(') || HIDDEN.test(node.replaceAll('UPPER($7)', ''));
 }
 

@@ -7,6 +7,7 @@ import org.apache.calcite.plan.*;
 import org.apache.calcite.plan.hep.*;
 import org.apache.calcite.prepare.CalciteCatalogReader;
 import org.apache.calcite.rel.*;
+import org.apache.calcite.rel.core.Aggregate;
 import org.apache.calcite.rel.core.Filter;
 import org.apache.calcite.rel.core.Project;
 import org.apache.calcite.rel.core.TableScan;
@@ -207,7 +208,12 @@ public class Planner {
     static String shown(RelNode node) {
       if (node instanceof Filter) return "Filter(" + ((Filter) node).getCondition() + ")";
       if (node instanceof Project) return "Project(" + ((Project) node).getProjects() + ")";
-      return node.getRelTypeName();
+      return node instanceof Aggregate && countsOnly((Aggregate) node) ? "Count" : node.getRelTypeName();
+    }
+
+    /** Whether it reads no column, so that no projection is below it. */
+    static boolean countsOnly(Aggregate node) {
+      return node.getGroupSet().isEmpty() && node.getAggCallList().stream().allMatch(call -> call.getArgList().isEmpty() && call.filterArg < 0);
     }
 
     /** Functions that take a table or a query as text, by their names as the engine compares them. @return the queries */
