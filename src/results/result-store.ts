@@ -16,6 +16,8 @@ export interface ResultRecord extends RecordedIndex {
   readonly tables: readonly TableName[];
   /** Names of the conditions that limited what the query could read, by table. Absent where nothing did. */
   readonly conditions?: readonly RecordedConditions[];
+  /** The logical tables of the query with what they consisted of. Absent where there are none. */
+  readonly logicalTables?: readonly RecordedLogicalTable[];
   /** Epoch milliseconds. */
   readonly submissionTimeMs: number;
   readonly expirationTimeMs: number;
@@ -38,6 +40,12 @@ export interface RecordedConditions {
   readonly table: TableName;
   /** A hash of the conditions, which have values of the caller. */
   readonly id: string;
+}
+
+export interface RecordedLogicalTable {
+  readonly table: TableName;
+  /** Absent where they could not be read. */
+  readonly tables?: readonly TableName[];
 }
 
 /** A stored result in a listing. */

@@ -9,6 +9,16 @@ import { HttpError } from './errors.ts';
 /** Which conditions of its caller a query obeyed, by table. Tables without conditions are absent. */
 export type NamedConditions = readonly { readonly table: TableName; readonly id: string }[];
 
+/** The logical tables of a query with what they consisted of when it was submitted; without tables where these could not be read. */
+export type LogicalTables = readonly { readonly table: TableName; readonly tables?: readonly TableName[] }[];
+
+/** What a query has read. */
+interface Read {
+  readonly tables: readonly TableName[];
+  readonly conditions?: NamedConditions;
+  readonly logicalTables?: LogicalTables;
+}
+
 /** Names conditions where their text must not be shown: it has values of the caller. Equal for equal conditions. */
 export function conditionsId({ key }: TableConditions): string {
   return createHash('sha256').update(key).digest('base64url');
@@ -58,15 +68,26 @@ export function isReadInPart({ principal, server }: RequestContext, table: Table
 }
 
 /** Whether the caller may still query all tables of its query, by the conditions that it obeys. */
-export function isSameReading(
-  { principal, server }: RequestContext,
-  { tables, conditions }: { readonly tables: readonly TableName[]; readonly conditions: NamedConditions },
-): boolean {
-  return tables.every((table) => {
+export function isSameReading(request: RequestContext, read: Read): boolean {
+  const { principal, server } = request;
+  const { tables, conditions = [] } = read;
+  const isSame = tables.every((table) => {
     const reading = server.authorizer.reading(principal, tableResource(table));
     const id = reading.allowed && reading.conditions !== undefined ? conditionsId(reading.conditions) : undefined;
     return reading.allowed && id === conditions.find((one) => one.table === table)?.id;
   });
+  return isSame && limitedLogicalTable(request, read) === undefined;
+}
+
+/**
+ * A logical table that the caller may read as a whole while it may read one of its tables in part only. A query of it would be refused now. Where the tables are not known, any condition may be on one of them.
+ */
+function limitedLogicalTable(request: RequestContext, { logicalTables = [] }: Read): TableName | undefined {
+  const { principal, server } = request;
+  if (logicalTables.length === 0 || !server.authorizer.hasConditions(principal)) return undefined;
+  const whole = logicalTables.filter(({ table }) => !isReadInPart(request, table));
+  return whole.find(({ tables }) => tables === undefined || tables.some((table) => isReadInPart(request, table)))
+    ?.table;
 }
 
 /**
@@ -74,11 +95,8 @@ export function isSameReading(
  * @param isOwner whether the caller submitted it. Another caller may read all rows, too
  * @throws {HttpError} 403; 410 where the conditions are others now
  */
-export function requireSameReading(
-  request: RequestContext,
-  { tables, conditions = [] }: { readonly tables: readonly TableName[]; readonly conditions?: NamedConditions },
-  isOwner: boolean,
-): void {
+export function requireSameReading(request: RequestContext, read: Read, isOwner: boolean): void {
+  const { tables, conditions = [] } = read;
   for (const table of tables) {
     const now = requireReading(request, table);
     const then = conditions.find((one) => one.table === table)?.id;
@@ -88,4 +106,10 @@ export function requireSameReading(
       `the result was made when the caller might read another part of \`${table}\` than now: run the query again`,
     );
   }
+  const limited = limitedLogicalTable(request, read);
+  if (limited === undefined) return;
+  throw new HttpError(
+    410,
+    `the result was made when the caller might read all tables of \`${limited}\`, and now it may read one of them in part only: run the query again`,
+  );
 }

@@ -95,11 +95,12 @@ function isRecord(value: unknown): value is ResultRecord {
 
 /** Fields that records of earlier releases do not have. */
 function areAdditions(record: Record<string, unknown>): boolean {
-  const { sql, storedTimeMs, warnings, checksums, compression, conditions } = record;
+  const { sql, storedTimeMs, warnings, checksums, compression, conditions, logicalTables } = record;
   return (
     (checksums === undefined || areChecksums(checksums, record['rowBytes'] as number)) &&
     (compression === undefined || isCompression(record)) &&
     (conditions === undefined || areConditions(conditions)) &&
+    (logicalTables === undefined || areLogicalTables(logicalTables)) &&
     (sql === undefined || typeof sql === 'string') &&
     (storedTimeMs === undefined || Number.isSafeInteger(storedTimeMs)) &&
     (warnings === undefined || areTexts(warnings))
@@ -111,6 +112,14 @@ function areConditions(value: unknown): boolean {
   return value.every((one) => {
     const { table, id } = (one ?? {}) as Record<string, unknown>;
     return typeof table === 'string' && typeof id === 'string';
+  });
+}
+
+function areLogicalTables(value: unknown): boolean {
+  if (!Array.isArray(value)) return false;
+  return value.every((one) => {
+    const { table, tables } = (one ?? {}) as Record<string, unknown>;
+    return typeof table === 'string' && (tables === undefined || areTexts(tables));
   });
 }
 

@@ -6,7 +6,7 @@ import { NO_METRICS, type QueryMetrics, type SubmissionOutcome } from '../metric
 import type { GatewayIdentity, PaginationOptions } from './options.ts';
 import type { Readers } from '../rows/readers.ts';
 import { newRequestId } from '../request-id.ts';
-import type { RecordedConditions, ResultStore } from '../result-store.ts';
+import type { RecordedConditions, RecordedLogicalTable, ResultStore } from '../result-store.ts';
 import {
   type RecordAdditions,
   type Submission,
@@ -29,6 +29,7 @@ export interface QueryOrigin {
   readonly tables: readonly TableName[];
   /** What limited the query, to be recorded. */
   readonly conditions?: readonly RecordedConditions[];
+  readonly logicalTables?: readonly RecordedLogicalTable[];
   /** The text of the query, to be recorded. */
   readonly sql?: string | undefined;
   /** Whether the engine's default limits the rows: the text has no `LIMIT`, and the engine is the single-stage one. */
@@ -144,12 +145,13 @@ export class Submissions {
     return { kind: 'stored', reader: this.#readers.tracked(outcome.reader) };
   }
 
-  #submission({ owner, tables, conditions, sql, accepted }: QueryOrigin, requestId: string): Submission {
+  #submission({ owner, tables, conditions, logicalTables, sql, accepted }: QueryOrigin, requestId: string): Submission {
     const now = this.#clock.now();
     const submissionTimeMs = accepted?.submissionTimeMs ?? now;
     const expirationTimeMs = now + this.#settings().expirationMs;
     const recorded = {
       ...(conditions !== undefined && { conditions }),
+      ...(logicalTables !== undefined && { logicalTables }),
       ...(sql !== undefined && { sql: shortened(sql, MAX_RECORDED_SQL) }),
     };
     return { owner, tables, ...recorded, requestId, brokerId: this.#identity.id, submissionTimeMs, expirationTimeMs };

@@ -19,7 +19,15 @@ const WRITE_BYTES = 8 * CHECKSUM_BLOCK_BYTES;
 /** Fields of a record that are not in the engine's response. */
 export type Submission = Pick<
   ResultRecord,
-  'requestId' | 'brokerId' | 'owner' | 'tables' | 'conditions' | 'submissionTimeMs' | 'expirationTimeMs' | 'sql'
+  | 'requestId'
+  | 'brokerId'
+  | 'owner'
+  | 'tables'
+  | 'conditions'
+  | 'logicalTables'
+  | 'submissionTimeMs'
+  | 'expirationTimeMs'
+  | 'sql'
 >;
 
 export type SubmitOutcome =

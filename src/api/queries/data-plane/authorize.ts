@@ -8,7 +8,14 @@ import type { TableSchemas } from '../../../pinot/table-schemas.ts';
 import { EngineError, type KnownTables } from '../../../pinot/types.ts';
 import { inTurns } from '../../../platform/long-work.ts';
 import { HttpError } from '../../server/errors.ts';
-import { conditionsId, isReadInPart, type NamedConditions, requireReading, shownTable } from '../../server/reading.ts';
+import {
+  conditionsId,
+  isReadInPart,
+  type LogicalTables,
+  type NamedConditions,
+  requireReading,
+  shownTable,
+} from '../../server/reading.ts';
 import { databaseOf } from '../../server/request/request-headers.ts';
 import type { Exchange } from './exchange.ts';
 import type { JudgedQuery } from './judge-query.ts';
@@ -76,6 +83,25 @@ async function requireWhole(exchange: Exchange, logical: TableName, schemas: Tab
     403,
     `\`${logical}\` consists of ${shownTable(exchange, part)}, which may be read in part only: it needs conditions of its own`,
   );
+}
+
+/** The logical ones of these tables, with what they consist of now: every read of the stored result is authorized for it. */
+export async function logicalTablesOf(
+  { signal }: Exchange,
+  tables: readonly TableName[],
+  { engine, schemas }: Pick<AuthorizationDependencies, 'engine' | 'schemas'>,
+): Promise<LogicalTables> {
+  const found: LogicalTables[number][] = [];
+  for (const table of tables) {
+    if (!engine.isLogical(table)) continue;
+    try {
+      found.push({ table, tables: await schemas.tablesOf(table, signal) });
+    } catch (error) {
+      if (!(error instanceof EngineError) || error.code === 'aborted') throw error;
+      found.push({ table });
+    }
+  }
+  return found;
 }
 
 /** @throws {HttpError} 503 */

@@ -10,7 +10,7 @@ import type { Authentication } from '../../server/authentication/authentication.
 import type { RequestClass, RequestKind } from '../../server/request/classify.ts';
 import type { JsonLimits } from '../../server/bodies/read-body.ts';
 import { acceptQuery } from './accept.ts';
-import { authorizeQuery } from './authorize.ts';
+import { authorizeQuery, logicalTablesOf } from './authorize.ts';
 import type { Admission } from '../../server/admission/admission.ts';
 import type { Limits } from '../../server/admission/callers.ts';
 import { Exchange, type ExchangeDependencies } from './exchange.ts';
@@ -74,7 +74,7 @@ export class DataPlane {
     if (sql === undefined) return sendResultPage(exchange, requestClass, this.#dependencies);
     const read = await readQuery(exchange, { ...requestClass, sql }, this.#bodies);
     const judged = await judgeQuery(exchange, sql, read, this.#texts);
-    const query = await this.#decide(exchange, judged);
+    const query = await this.#decide(exchange, judged, requestClass);
     // Each of these asks a broker, guards the response by the authorized tables and rows, and responds.
     if (requestClass.kind !== 'submit') return passQuery(exchange, query, this.#dependencies);
     return query.paging.async === true
@@ -90,13 +90,15 @@ export class DataPlane {
   }
 
   /** Authorizes a query on all its tables. @throws {HttpError} 403; 400 for `debugOptions` or `FORWARD_TABLE` that are refused */
-  async #decide(exchange: Exchange, judged: JudgedQuery): Promise<AuthorizedQuery> {
+  async #decide(exchange: Exchange, judged: JudgedQuery, { kind }: RequestClass): Promise<AuthorizedQuery> {
     const { engine, sqlLimits } = this.#dependencies;
-    const allowed = await authorizeQuery(exchange, judged, { engine, sqlLimits, schemas: this.#schemas });
+    const schemas = this.#schemas;
+    const allowed = await authorizeQuery(exchange, judged, { engine, sqlLimits, schemas });
     const { tables, conditions } = allowed;
     const form = engineForm(exchange, allowed.judged, conditions.length === 0);
     const served = await tableHints(exchange, tables, engine);
-    return { ...form, tables, text: judged.sql?.text, conditions, served };
+    const logicalTables = kind === 'submit' ? await logicalTablesOf(exchange, tables, { engine, schemas }) : [];
+    return { ...form, tables, text: judged.sql?.text, conditions, logicalTables, served };
   }
 }
 

@@ -11,7 +11,7 @@ import { partialEndpoint } from '../../engine/partial-response.ts';
 import { namingEndpoint } from '../../engine/written-names.ts';
 import { tooManyAsked } from '../../engine/row-limit.ts';
 import { HttpError } from '../../server/errors.ts';
-import type { NamedConditions } from '../../server/reading.ts';
+import type { LogicalTables, NamedConditions } from '../../server/reading.ts';
 import type { SqlPath } from '../../server/request/classify.ts';
 import { databaseOf } from '../../server/request/request-headers.ts';
 import type { Exchange } from './exchange.ts';
@@ -62,6 +62,8 @@ export interface AuthorizedQuery {
   readonly served: readonly TableName[];
   /** What limits the rows and columns; empty for a query of whole tables. */
   readonly conditions: NamedConditions;
+  /** Those of `tables` that are logical; empty for a query whose result is not stored. */
+  readonly logicalTables: LogicalTables;
 }
 
 /**
@@ -151,7 +153,7 @@ export function engineForm(
   exchange: Exchange,
   judged: JudgedQuery,
   isWhole: boolean,
-): Omit<AuthorizedQuery, 'tables' | 'text' | 'served' | 'conditions'> {
+): Omit<AuthorizedQuery, 'tables' | 'text' | 'served' | 'conditions' | 'logicalTables'> {
   const { path, read, sql, all, database } = judged;
   return {
     path,

@@ -97,8 +97,8 @@ export async function runSubmission(
 }
 
 function originOf({ principal }: Exchange, query: AuthorizedQuery, { accepted }: SubmissionRun): QueryOrigin {
-  const { tables, text, hasDefaultLimit, conditions } = query;
-  const limited = conditions.length === 0 ? {} : { conditions };
+  const { tables, text, hasDefaultLimit, conditions, logicalTables } = query;
+  const limited = { ...(conditions.length > 0 && { conditions }), ...(logicalTables.length > 0 && { logicalTables }) };
   const origin = { owner: principal.srn, tables, ...limited, sql: text, hasDefaultLimit };
   return accepted === undefined ? origin : { ...origin, accepted };
 }

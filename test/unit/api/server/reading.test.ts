@@ -33,6 +33,27 @@ it('a query of whole tables ends when its caller may read a part only', () => {
   expect(isSameReading(requestOf({ allowed: true, conditions: conditionsOf('mine') }), query)).toBe(false);
 });
 
+it('a query of a logical table ends when its caller may read a part only of one of its tables', () => {
+  const [view, offers] = [tableNameOf('view'), tableNameOf('offers')];
+  const limited = (...tables: string[]): RequestContext => {
+    const reading = (_: unknown, { levels }: { levels: readonly { id: string }[] }): Reading => ({
+      allowed: true,
+      conditions: tables.includes(levels[0]?.id ?? '') ? conditionsOf('mine') : undefined,
+    });
+    const authorizer = { ...allowAll, hasConditions: () => tables.length > 0, reading };
+    return { principal: ALICE, server: { authorizer } } as unknown as RequestContext;
+  };
+  const query = { tables: [view], conditions: [], logicalTables: [{ table: view, tables: [offers, DEALS] }] };
+  expect(isSameReading(limited(), query)).toBe(true);
+  expect(isSameReading(limited('others'), query)).toBe(true);
+  expect(isSameReading(limited('deals'), query)).toBe(false);
+  const unknown = { ...query, logicalTables: [{ table: view }] };
+  expect([isSameReading(limited(), unknown), isSameReading(limited('others'), unknown)]).toEqual([true, false]);
+  // As at its submission: conditions of the logical table itself are enough.
+  const own = { ...query, conditions: [{ table: view, id: conditionsId(conditionsOf('mine')) }] };
+  expect(isSameReading(limited('view', 'deals'), own)).toBe(true);
+});
+
 it('the record of a request names the conditions without their values', () => {
   const trail = new Trail();
   requireReading(requestOf({ allowed: true, conditions: conditionsOf(`owner = 'alice'`) }, trail), DEALS);

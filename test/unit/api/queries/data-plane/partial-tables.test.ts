@@ -280,6 +280,46 @@ it('a logical table without conditions is refused if one of its tables has some'
   expect(view.body).toContain('`view` consists of `srn2:table#deals`, which may be read in part only');
 });
 
+it.each([
+  ['while they can be listed', { physicalTableConfigMap: { offers_OFFLINE: {}, deals_OFFLINE: {} } }, 200],
+  ['while they could not be listed', { code: 500, error: 'no' }, 500],
+])('a stored result of a logical table is 410 when one of its tables gets conditions: %s', async (_, body, code) => {
+  const other = new FakeEngine();
+  const url = await other.listen();
+  other.serve(['deals_OFFLINE', 'offers_OFFLINE'], JSON.stringify({ ...RESPONSE, tablesQueried: [] }));
+  other.json('GET /logicalTables', ['view']);
+  other.json('GET /logicalTables/view', body, code);
+  const logical = createEngine({ controllerUrls: [url] });
+  const parts = dataPlaneOf(logical);
+  let isLimited = false;
+  const own = await testApp({
+    authorizer: {
+      ...limited,
+      hasConditions: () => isLimited,
+      reading: (who, table) => (isLimited ? limited.reading(who, table) : { allowed: true, conditions: undefined }),
+    },
+    register: async (scope) => paginatedQueries(scope, { queries: parts.queries, settings: parts.settings } as never),
+    parts: { dataPlane: parts },
+  });
+  const submitted = await own.inject({
+    method: 'POST',
+    url: '/query/sql?doPaginate=true',
+    payload: { sql: 'SELECT a FROM view' },
+  });
+  const page = `/query/${submitted.json<{ requestId: string }>().requestId}/results?offset=0`;
+  const before = await own.inject(page);
+  isLimited = true;
+  const after = await own.inject(page);
+  const download = await own.inject(page.replace('offset=0', 'format=csv'));
+  await own.close();
+  await logical.close();
+  await other.close();
+  expect([submitted.statusCode, before.statusCode, after.statusCode, download.statusCode]).toEqual([
+    200, 200, 410, 410,
+  ]);
+  expect(after.body).toContain('run the query again');
+});
+
 describe('a stored result', () => {
   const stored = async (): Promise<string> => {
     const { text } = await call('/query/sql?doPaginate=true', 'SELECT a FROM deals');
