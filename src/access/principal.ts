@@ -1,3 +1,5 @@
+import type { CallerValue } from './sql/row-filter.ts';
+
 /**
  * An authenticated caller. It has the roles of all its subjects.
  * Contains no credential.
@@ -13,6 +15,8 @@ export interface Principal {
   readonly groups: readonly string[];
   /** Domain of a verified e-mail address, lower case; undefined if no address was verified. */
   readonly domain: string | undefined;
+  /** Claims of its token that row filters can use, by name: those that the settings keep and that have a form for it. */
+  readonly claims?: Readonly<Record<string, CallerValue>> | undefined;
   /** The authenticator that verified it: `service-token`, `kubernetes`, `oidc` or `token-file`. */
   readonly authenticator: string;
 }

@@ -1,4 +1,6 @@
 import type { JWTPayload } from 'jose';
+import { claimValue } from '../policy/conditions/caller-values.ts';
+import type { Principal } from '../principal.ts';
 import { emailDomain, foldCase, LOCAL_ADMINISTRATOR_NAME } from '../subjects.ts';
 
 // What a claim says about who somebody is. A claim that cannot be read is a problem, never "none": a deny for a group or a domain would
@@ -83,6 +85,16 @@ export function domainOf(payload: JWTPayload): Claim<string | undefined> {
   return domain === undefined
     ? { problem: 'the claim `email` is no e-mail address: it must be one, such as `ann@example.com`' }
     : { value: domain };
+}
+
+/** The claims of these names that conditions can use. One of another form is left out, so that a condition with it does not apply. */
+export function conditionClaimsOf(payload: JWTPayload, names: readonly string[]): Principal['claims'] {
+  if (names.length === 0) return undefined;
+  const found = names.flatMap((name) => {
+    const value = Object.hasOwn(payload, name) ? claimValue(payload[name]) : undefined;
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return Object.fromEntries(found);
 }
 
 /** Names of Kubernetes for its service accounts, components and their groups. */

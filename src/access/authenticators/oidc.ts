@@ -2,7 +2,7 @@ import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import type { Clock } from '../../platform/clock.ts';
 import type { AuthenticationResult, Authenticator, Credential } from './authenticator.ts';
 import { srnText } from '../policy/srn.ts';
-import { domainOf, groupsOf, isReserved, type Claim } from './claims.ts';
+import { conditionClaimsOf, domainOf, groupsOf, isReserved, type Claim } from './claims.ts';
 import { createAuthenticationCache, tokenKey, unverifiedClaims, type AuthenticationCache } from './result-cache.ts';
 
 export interface OidcAuthenticatorOptions {
@@ -17,6 +17,8 @@ export interface OidcAuthenticatorOptions {
   readonly usernameClaim: string;
   /** Claim with the user's groups. */
   readonly groupsClaim: string;
+  /** Claims that row filters of policies can use; none by default. */
+  readonly conditionClaims?: readonly string[];
   /** Called with the reason for a token whose groups cannot be read, which then has none; without it, the token is rejected. */
   readonly onUnreadableGroups?: ((problem: string) => void) | undefined;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
@@ -128,6 +130,7 @@ export class OidcAuthenticator implements Authenticator {
     if ('problem' in domain) return { outcome: 'rejected', message: domain.problem };
     const groups = this.#groups(payload);
     if ('problem' in groups) return { outcome: 'rejected', message: groups.problem };
+    const claims = conditionClaimsOf(payload, this.#options.conditionClaims ?? []);
     return {
       outcome: 'authenticated',
       principal: {
@@ -136,6 +139,7 @@ export class OidcAuthenticator implements Authenticator {
         id,
         groups: groups.value,
         domain: domain.value,
+        ...(claims && { claims }),
         authenticator: 'oidc',
       },
     };

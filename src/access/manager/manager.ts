@@ -25,7 +25,7 @@ import {
 import { TABLE_VISIBILITY_ACTIONS } from '../policy/actions.ts';
 import { callerValues, shownValues } from '../policy/conditions/caller-values.ts';
 import type { SrnKind } from '../policy/srn.ts';
-import { simulate, type SimulatedRequest, type Simulation } from '../policy/simulate.ts';
+import { simulate, type SimulatedCaller, type SimulatedRequest, type Simulation } from '../policy/simulate.ts';
 import { userSubjects } from '../subjects.ts';
 import { reviewPorts, type ReviewPorts } from '../usage/access-review.ts';
 import type { UsageTracker } from '../usage/usage-tracker.ts';
@@ -121,8 +121,8 @@ export class RbacManager {
   }
 
   /** Like `simulate` in `simulate.ts`, for this directory. */
-  simulate(subjects: readonly Subject[], unsaved: unknown, requests: readonly SimulatedRequest[]): Slices<Simulation> {
-    return simulate(this.directory, subjects, unsaved, requests);
+  simulate(caller: SimulatedCaller, unsaved: unknown, requests: readonly SimulatedRequest[]): Slices<Simulation> {
+    return simulate(this.directory, caller, unsaved, requests);
   }
 
   /** The view with the day of its last use, where that is recorded. @param key from `usage-keys.ts` */

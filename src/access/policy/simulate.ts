@@ -6,7 +6,7 @@ import { tokenPrincipal, type Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
 import { emailDomain, sameSubject } from '../subjects.ts';
 import type { CallerValues } from '../sql/row-filter.ts';
-import { callerValues, combinedValues } from './conditions/caller-values.ts';
+import { callerValues, claimValues, combinedValues } from './conditions/caller-values.ts';
 import type { PartialDecision } from './conditions/partly-allowed.ts';
 import { srnText, type Srn } from './srn.ts';
 
@@ -14,6 +14,12 @@ export interface SimulatedRequest {
   readonly action: string;
   /** What the request may mean, at least one: it is allowed if each of them is. */
   readonly resources: readonly Srn[];
+}
+
+/** Whom a simulation is about. */
+export interface SimulatedCaller {
+  readonly subjects: readonly Subject[];
+  readonly claims?: Principal['claims'];
 }
 
 export interface Simulation {
@@ -30,12 +36,13 @@ const MAX_SEARCHES = 200_000;
 
 /**
  * Decides for the given subjects, with the same code that enforces.
+ * @param caller its subjects, and the claims of its token for row filters, by name
  * @param unsaved spec of a policy that is not stored, evaluated together with the stored ones; undefined for none
  * @throws {ManagerError} invalid, if there are too many requests for the number of patterns
  */
 export function* simulate(
   directory: Directory,
-  subjects: readonly Subject[],
+  { subjects, claims = {} }: SimulatedCaller,
   unsaved: unknown,
   requests: readonly SimulatedRequest[],
 ): Slices<Simulation> {
@@ -45,7 +52,8 @@ export function* simulate(
   const questions = requests.reduce((sum, { resources }) => sum + resources.length, 0);
   requireBoundedWork(grants, questions);
   yield;
-  const values = combinedValues(all.map((subject) => callerValues(asPrincipal(directory, subject))));
+  const ofSubjects = combinedValues(all.map((subject) => callerValues(asPrincipal(directory, subject))));
+  const values = { ...ofSubjects, ...claimValues(claims) };
   const decisions: PartialDecision[] = [];
   for (const request of requests) {
     decisions.push(decideForAll(directory, grants, { ...request, values }));

@@ -13,13 +13,31 @@ export interface RowFilter {
   readonly columns: readonly string[];
 }
 
-/** Values of a caller by name: `email` for `${subject.email}`. A list is possible only in `IN (…)`. */
-export type CallerValues = Readonly<Record<string, { readonly values: readonly string[]; readonly isList: boolean }>>;
+/** A value of a caller. A list is possible only in `IN (…)`. */
+export interface CallerValue {
+  /** Empty if the caller does not have it. */
+  readonly values: readonly (string | number | boolean)[];
+  readonly isList: boolean;
+}
+
+/** Values of a caller by name: `email` for `${subject.email}`, `claims.region` for `${subject.claims.region}`. */
+export type CallerValues = Readonly<Record<string, CallerValue>>;
+
+/** Stands for every claim where the caller is not known. */
+export const ANY_CLAIM = 'claims.*';
+
+/** The value of this name; undefined if the caller does not have it. */
+export function valueNamed(values: CallerValues, name: string): CallerValue | undefined {
+  if (Object.hasOwn(values, name) && name !== ANY_CLAIM) return values[name];
+  return /^claims\../.test(name) && name !== ANY_CLAIM ? values[ANY_CLAIM] : undefined;
+}
 
 /** A filter with the values of one caller. */
 export interface FilterOfCaller extends RowFilter {
   /** The values that it contains. */
   readonly uses: readonly string[];
+  /** Those of them that are outside of a list, where a list is not possible. */
+  readonly single: readonly string[];
 }
 
 /** What is read in place of a column. */
@@ -60,6 +78,7 @@ interface Context {
   /** Undefined where values of the caller are not possible. */
   readonly values: CallerValues | undefined;
   readonly uses: Set<string>;
+  readonly single: Set<string>;
   /** Whether an argument of a pattern function is read, where a value of the caller would be a pattern. */
   readonly inPattern?: boolean;
 }
@@ -80,10 +99,17 @@ export function parseRowFilter(
     columns: new Set(),
     values,
     uses: new Set(),
+    single: new Set(),
   };
   try {
     const found = parse(text, context, condition);
-    return { ok: true, condition: found, columns: [...context.columns], uses: [...context.uses] };
+    return {
+      ok: true,
+      condition: found,
+      columns: [...context.columns],
+      uses: [...context.uses],
+      single: [...context.single],
+    };
   } catch (error) {
     return refusedSql(text, error);
   }
@@ -99,6 +125,7 @@ export function parseMask(text: string, column: string): ({ readonly ok: true } 
     columns,
     values: undefined,
     uses: new Set(),
+    single: new Set(),
   };
   try {
     const expression = parse(text, context, value);
@@ -217,7 +244,7 @@ function atCallerValue(at: Reader): boolean {
 }
 
 /** `${subject.email}`: literals in its place. */
-function callerValue(at: Reader, { what, values, uses, inPattern }: Context, isEntry: boolean): void {
+function callerValue(at: Reader, { what, values, uses, single, inPattern }: Context, isEntry: boolean): void {
   const { at: offset } = at.skip();
   at.requireMark('{');
   const path: string[] = [at.skip().text];
@@ -227,18 +254,26 @@ function callerValue(at: Reader, { what, values, uses, inPattern }: Context, isE
   if (values === undefined) throw at.refusal(`${written}: a ${what} has no values of the caller`, offset);
   if (inPattern) throw at.refusal(`${written} would be a pattern in REGEXP_LIKE: compare it with \`=\``, offset);
   const name = path.slice(1).join('.');
-  const value = path[0] === 'subject' && Object.hasOwn(values, name) ? values[name] : undefined;
+  const value = path[0] === 'subject' ? valueNamed(values, name) : undefined;
   if (value === undefined) {
-    const known = Object.keys(values).map((one) => `\`\${subject.${one}}\``);
+    const known = Object.keys(values).map((one) => `\`\${subject.${one === ANY_CLAIM ? 'claims.<name>' : one}}\``);
     throw at.refusal(`${written} is not a value of the caller; they are ${known.join(', ')}`, offset);
   }
   if (value.isList && !isEntry)
     throw at.refusal(`${written} is a list: use it as in \`IN (${written.slice(1, -1)})\``, offset);
   uses.add(name);
-  for (const [index, text] of value.values.entries()) {
+  if (!isEntry) single.add(name);
+  for (const [index, one] of value.values.entries()) {
     if (index > 0) at.mark(',');
-    at.emit({ kind: 'string', text, prefix: '' });
+    literalOf(at, one);
   }
+}
+
+function literalOf(at: Reader, value: string | number | boolean): void {
+  if (typeof value === 'string') return at.emit({ kind: 'string', text: value, prefix: '' });
+  if (typeof value === 'boolean') return at.emit({ kind: 'bare', text: value ? 'TRUE' : 'FALSE' });
+  if (value < 0) at.mark('-');
+  at.emit({ kind: 'number', text: String(Math.abs(value)) });
 }
 
 /** Words that some version reads as a value and not as a column, and that are not reserved. */

@@ -5,8 +5,10 @@ import type { DecidingStatement } from '../../access/authorizer.ts';
 import type { RbacManager } from '../../access/manager/manager.ts';
 import { requireDocument } from '../../access/manager/policies.ts';
 import { reference } from '../../access/manager/views.ts';
+import { claimValue } from '../../access/policy/conditions/caller-values.ts';
 import type { PartialDecision } from '../../access/policy/conditions/partly-allowed.ts';
 import { subjectTypeOf, type SimulatedRequest } from '../../access/policy/simulate.ts';
+import type { Principal } from '../../access/principal.ts';
 import { assignmentsRight, type MayDo } from '../../access/readable-text.ts';
 import { clusterResource, policyResource, srnText } from '../../access/policy/srn.ts';
 import type { Slices } from '../../platform/long-work.ts';
@@ -147,7 +149,7 @@ function* simulateAccess(
 ): Slices<SimulateAccessResponse> {
   const unsaved =
     body.policyDocumentJson === undefined && body.policyDocument === undefined ? undefined : requireDocument(body);
-  const simulation = yield* manager.simulate(subjectsOf(body), unsaved, requests);
+  const simulation = yield* manager.simulate({ subjects: subjectsOf(body), claims: claimsOf(body) }, unsaved, requests);
   const { subjects, roles, decisions } = simulation;
   const remaining: Remaining = { statements: MAX_LISTED_STATEMENTS, characters: MAX_LISTED_CHARACTERS };
   const answered = decisions.map((decision) => answerView(manager, readablePart(decision, may), unsaved, remaining));
@@ -188,6 +190,21 @@ function subjectsOf({ subjectTypeToSubject }: SimulateAccessRequest): Subject[] 
     '`subjectTypeToSubject` in the body: needs at least one subject, such as `{"user-email": "ada@example.com"}`',
   );
 }
+
+/** @throws {HttpError} 400 for a claim that no token could have for a row filter */
+function claimsOf({ claims = {} }: SimulateAccessRequest): Principal['claims'] {
+  const values = Object.entries(claims).map(([name, claim]) => {
+    const value = claimValue(claim);
+    if (value !== undefined) return [name, value] as const;
+    throw new HttpError(
+      400,
+      `\`claims.${name.slice(0, MAX_SHOWN)}\` in the body: must be a text, a number, a boolean, or a list of texts or of numbers, and not empty`,
+    );
+  });
+  return Object.fromEntries(values);
+}
+
+const MAX_SHOWN = 80;
 
 /** Who has a role is read with its assignments. */
 function mayReadRole(role: string, may: MayDo): boolean {

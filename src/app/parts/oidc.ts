@@ -67,6 +67,7 @@ export function oidcAuthenticator({ settings, log, registry, closers }: Boot): O
     algorithms: settings['oidc-algorithms'],
     usernameClaim: settings['oidc-username-claim'],
     groupsClaim: settings['oidc-groups-claim'],
+    conditionClaims: settings['oidc-condition-claims'],
     onUnreadableGroups:
       settings['oidc-unreadable-groups'] === 'refuse'
         ? undefined

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { choice, duration, flag, text, texts } from '../../platform/setting-schema.ts';
 
+const CLAIM_NAME = '^[^\\s,*]{1,256}$';
 const SIGNING_ALGORITHM = '^(RS|PS|ES)(256|384|512)$|^EdDSA$|^Ed25519$';
 
 /** Names of resources, and who can authenticate. */
@@ -90,6 +91,13 @@ export const ACCESS_SETTINGS = {
     description:
       'What happens to a token whose groups cannot be read. `without-groups`: it has none, so that denies for its groups do not apply to it. See [rbac.md](rbac.md#users-of-an-identity-provider).',
     default: 'refuse',
+  }),
+  'oidc-condition-claims': texts({
+    description:
+      'Claims that row filters of policies can use, as `${subject.claims.<name>}`; no other claim is kept. See [rows-and-columns.md](rows-and-columns.md#claims).',
+    default: [],
+    pattern: CLAIM_NAME,
+    expected: 'the name of a claim, of at most 256 characters without blanks, `,` and `*`',
   }),
   'oidc-client-id': Type.Optional(
     text({ description: 'Client id of the dashboard. Enables OIDC sign-in to the dashboard.' }),

@@ -243,6 +243,7 @@ export type SimulateAccessRequest = {
     readonly domain?: string | ReadonlyArray<string>;
     readonly 'service-token'?: string | ReadonlyArray<string>;
   };
+  readonly claims?: Readonly<Record<string, string | number | boolean | ReadonlyArray<string | number>>>;
   readonly resourceSrn2String?: string;
   readonly action?: string;
   readonly requests?: ReadonlyArray<{

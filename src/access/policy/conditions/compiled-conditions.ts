@@ -1,8 +1,8 @@
 import type { Conditions } from '../../../resources/policy.ts';
 import type { ValidationError } from '../../../resources/validation-message.ts';
 import type { Mask, TableConditions } from '../../conditions.ts';
-import { parseMask, parseRowFilter, type CallerValues, type FilterOfCaller } from '../../sql/row-filter.ts';
-import { ANY_CALLER, missingValues } from './caller-values.ts';
+import { parseMask, parseRowFilter, valueNamed, type CallerValues, type FilterOfCaller } from '../../sql/row-filter.ts';
+import { ANY_CALLER, hasValues } from './caller-values.ts';
 
 /** The conditions of one statement. */
 export interface CompiledConditions {
@@ -89,11 +89,14 @@ export interface AppliedConditions extends Pick<CompiledConditions, 'columns' | 
   readonly key: string;
 }
 
-/** @returns undefined if the caller does not have a value that a filter uses */
+/** @returns undefined if the caller does not have a value that a filter uses, or only a list of them where a list is not possible */
 export function applyConditions(conditions: CompiledConditions, values: CallerValues): AppliedConditions | undefined {
   const { filters, columns, masks, key } = conditions;
-  if (filters.some(({ parsed }) => missingValues(parsed.uses, values).length > 0)) return undefined;
+  if (!filters.every(({ parsed }) => hasValues(parsed, values))) return undefined;
   const rows = filters.map(({ text, parsed }) => (parsed.uses.length === 0 ? parsed : filterOf(text, values)));
-  const keys = filters.map(({ text, parsed: { uses } }) => [text, uses.map((name) => values[name]?.values)]);
+  const keys = filters.map(({ text, parsed: { uses } }) => [
+    text,
+    uses.map((name) => valueNamed(values, name)?.values),
+  ]);
   return { rows, columns, masks, rowsKey: JSON.stringify(keys), key };
 }

@@ -11,6 +11,8 @@ const SubjectIds = Type.Union([
   Type.String({ minLength: 1, maxLength: 512 }),
   Type.Array(Type.String({ minLength: 1, maxLength: 512 }), { maxItems: 256 }),
 ]);
+const ClaimEntry = Type.Union([Type.String({ maxLength: 1024 }), Type.Number()]);
+const Claim = Type.Union([ClaimEntry, Type.Boolean(), Type.Array(ClaimEntry, { maxItems: 1000 })]);
 const question = {
   resourceSrn2String: Type.String({ minLength: 1, maxLength: MAX_SRN, description: 'Such as `srn2:table#events`.' }),
   action: Type.String({ minLength: 1, maxLength: 128, description: 'Such as `Query`.' }),
@@ -28,6 +30,12 @@ export const SimulateAccessRequest = Type.Object(
         'service-token': Type.Optional(SubjectIds),
       },
       { ...closed, description: 'The subjects of the caller; their roles are combined.' },
+    ),
+    claims: Type.Optional(
+      Type.Record(Type.String({ maxLength: 256 }), Claim, {
+        maxProperties: 32,
+        description: 'Claims of the token of the caller, for row filters with `${subject.claims.<name>}`.',
+      }),
     ),
     resourceSrn2String: Type.Optional(question.resourceSrn2String),
     action: Type.Optional(question.action),

@@ -114,6 +114,24 @@ describe('a token of an OpenID Connect issuer', () => {
     expect(problems).toEqual([expect.stringContaining(problem)]);
   });
 
+  it('has the claims of the setting that conditions can use, and no others', async () => {
+    const more = { tenant: 'acme', level: 3, regions: ['eu', 'us'], address: { city: 'x' }, secret: 'x' };
+    const token = await sign({ ...CLAIMS, ...more });
+    const conditionClaims = ['tenant', 'level', 'regions', 'address', 'absent', 'constructor'];
+    expect(await ask(token, { conditionClaims })).toMatchObject({
+      principal: {
+        claims: {
+          tenant: { values: ['acme'], isList: false },
+          level: { values: [3], isList: false },
+          regions: { values: ['eu', 'us'], isList: true },
+        },
+      },
+    });
+    const found = await ask(token, { conditionClaims });
+    expect('principal' in found && Object.keys(found.principal.claims ?? {})).toEqual(['tenant', 'level', 'regions']);
+    expect(await ask(token)).not.toHaveProperty('principal.claims');
+  });
+
   it.each([
     [{ _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: 'https://graph.example.com' } } }],
     [{ hasgroups: true }],

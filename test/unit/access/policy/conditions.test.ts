@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { TableConditions } from '../../../../src/access/conditions.ts';
 import { tokenPrincipal } from '../../../../src/access/directory.ts';
+import { claimValue } from '../../../../src/access/policy/conditions/caller-values.ts';
 import { DecisionEngine } from '../../../../src/access/policy/decision.ts';
 import { validatePolicySpec } from '../../../../src/access/policy/policy-document.ts';
 import { tableResource } from '../../../../src/access/policy/srn.ts';
@@ -131,6 +132,50 @@ describe('what a caller may read of a table', () => {
     });
   });
 
+  it.each<[string, unknown, string | undefined]>([
+    ['a = ${subject.claims.region}', 'eu', `"a" = 'eu'`],
+    ['a = ${subject.claims.region}', "x' OR '1'='1", `"a" = 'x'' OR ''1''=''1'`],
+    ['a = ${subject.claims.region}', 7, '"a" = 7'],
+    ['a = ${subject.claims.region}', -7, '"a" = - 7'],
+    ['a < ${subject.claims.region}', 0.5, '"a" < 0.5'],
+    ['a = ${subject.claims.region}', false, '"a" = FALSE'],
+    ['a IN (${subject.claims.region})', 'eu', `"a" IN ('eu')`],
+    ['a IN (${subject.claims.region})', ['eu', 'us'], `"a" IN ('eu', 'us')`],
+    ['a IN (${subject.claims.region})', [1, 2], '"a" IN (1, 2)'],
+    ['a = ${subject.claims."https://x.test/region"} AND a = ${subject.claims.region}', 'eu', undefined],
+    // Claims of other forms: neither empty nor a part of them.
+    ['a = ${subject.claims.region}', ['eu'], undefined],
+    ['a IN (${subject.claims.region})', [], undefined],
+    ['a IN (${subject.claims.region})', ['eu', 1], undefined],
+    ['a IN (${subject.claims.region})', ['eu', ''], undefined],
+    ['a IN (${subject.claims.region})', ['eu', 'a\u0007'], undefined],
+    ['a IN (${subject.claims.region})', [true], undefined],
+    ['a IN (${subject.claims.region})', [['eu']], undefined],
+    ['a IN (${subject.claims.region})', Array.from({ length: 1001 }, (_, at) => at), undefined],
+    ['a IN (${subject.claims.region})', Array.from({ length: 20 }, () => 'x'.repeat(1000)), undefined],
+    ['a = ${subject.claims.region}', '', undefined],
+    ['a = ${subject.claims.region}', 'x'.repeat(1025), undefined],
+    ['a = ${subject.claims.region}', 2 ** 53, undefined],
+    ['a = ${subject.claims.region}', 1e-7, undefined],
+    ['a = ${subject.claims.region}', null, undefined],
+    ['a = ${subject.claims.region}', { eu: true }, undefined],
+    ['a = ${subject.claims.region}', undefined, undefined],
+  ])('by a filter %s with the claim %j', (filter, claim, expected) => {
+    const value = claimValue(claim);
+    const principal = { ...ADA, ...(value && { claims: { region: value } }) };
+    expect(readingOf([where(filter)], principal)).toEqual(expected === undefined ? 'nothing' : { rows: [expected] });
+    expect(readingOf([where(filter)])).toBe('nothing');
+  });
+
+  it('has another key for a claim of another type', () => {
+    const keyOf = (claim: unknown): string | undefined => {
+      const claims = { id: claimValue(claim)! };
+      const reading = engineWith(where('a = ${subject.claims.id}')).reading({ ...ADA, claims }, EVENTS);
+      return reading.allowed ? reading.conditions?.key : undefined;
+    };
+    expect(new Set(['1', 1, true, 'true'].map(keyOf)).size).toBe(4);
+  });
+
   it('has one key for equal conditions and another for others', () => {
     const keyOf = (statements: Statement[], principal = ADA): string | undefined => {
       const reading = engineWith(...statements).reading(principal, EVENTS);
@@ -228,8 +273,8 @@ describe('a statement with conditions', () => {
       'statements[0].conditions.rowFilters[1]: line 1, column 1: `lookup` is not a function',
     ],
     [
-      where('a = ${subject.claims.x}'),
-      'statements[0].conditions.rowFilters[0]: line 1, column 5: `${subject.claims.x}` is not a value',
+      where('a = ${subject.claims}'),
+      'statements[0].conditions.rowFilters[0]: line 1, column 5: `${subject.claims}` is not a value',
     ],
     [
       showing({ mask: { a: 'b' } }),
