@@ -42,7 +42,9 @@ export type Need =
   | 'brokerResource'
   | 'leaders'
   | 'queries'
-  | 'clusterConfig';
+  | 'clusterConfig'
+  /** The policies with conditions of this program, which are not read from the cluster. */
+  | 'policies';
 
 /** Thresholds of one check by name. */
 export type Thresholds = Readonly<Record<string, number>>;

@@ -393,6 +393,13 @@ export interface InstancePartitions {
   readonly servers: ReadonlyMap<string, readonly string[]>;
 }
 
+/** A policy with conditions on rows and columns. */
+export interface PolicyConditions {
+  readonly name: string;
+  /** The reason in its status why its conditions cannot be used; undefined if they fit the schemas of their tables. */
+  readonly fault: Read<string | undefined>;
+}
+
 export interface ClusterSnapshot {
   /** Why the controller could not be reached; undefined if it responded. */
   readonly unreachable: string | undefined;
@@ -420,4 +427,6 @@ export interface ClusterSnapshot {
   readonly leaders: Read<ReadonlyMap<string, number>>;
   /** The key is the raw table name. */
   readonly queries: ReadonlyMap<string, Read<QueryOutcome>>;
+  /** `unavailable` in a run without access to policies. */
+  readonly policies: Read<readonly PolicyConditions[] | 'unavailable'>;
 }

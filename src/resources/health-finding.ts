@@ -28,7 +28,7 @@ export const Finding = Type.Object(
   {
     entityType: Type.String({
       maxLength: 32,
-      description: 'table, schema, tenant, server, broker, controller, minion, task or cluster.',
+      description: 'table, schema, tenant, server, broker, controller, minion, task, policy or cluster.',
     }),
     entity: Type.String({ maxLength: 512, description: 'Name of the entity with the problem.' }),
     message: Type.String({ maxLength: 1024, description: 'Description of the problem.' }),

@@ -191,6 +191,7 @@ export function snapshot(tables: readonly TableSnapshot[] = [], more: Partial<Cl
     brokerResource: readOk(new Map(tables.map(({ name }) => [name, ['Broker_a_8099']]))),
     leaders: readOk(new Map()),
     queries: new Map(tables.map(({ rawName }) => [rawName, readOk({ ok: true, detail: 'OK' })])),
+    policies: readOk([]),
     ...more,
   };
 }

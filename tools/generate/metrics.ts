@@ -13,6 +13,7 @@ import { auditMetrics } from '../../src/app/parts/audit.ts';
 import { DEFINITIONS_METRIC } from '../../src/app/parts/definitions.ts';
 import { observeIssuerKeys } from '../../src/app/parts/oidc.ts';
 import { healthMetrics } from '../../src/health/metrics.ts';
+import { observeConditions } from '../../src/operator/reconcilers/conditions-metric.ts';
 import { observeExpiries } from '../../src/operator/reconcilers/expiry-metrics.ts';
 import { prometheusMetrics } from '../../src/operator/metrics.ts';
 import { resultCleanerMetrics } from '../../src/operator/result-cleaner.ts';
@@ -95,7 +96,10 @@ const CHAPTERS: readonly Chapter[] = [
   {
     title: 'Operator: access',
     text: 'Of the leading operator.',
-    register: (registry) => observeExpiries(registry, NO_CALL, systemClock),
+    register: (registry) => {
+      observeExpiries(registry, NO_CALL, systemClock);
+      observeConditions(registry, NO_CALL);
+    },
   },
   {
     title: 'Operator: deletion of expired results',

@@ -24,7 +24,10 @@ import {
 } from '../policy/policy-warnings.ts';
 import { TABLE_VISIBILITY_ACTIONS } from '../policy/actions.ts';
 import { callerValues, shownValues } from '../policy/conditions/caller-values.ts';
-import type { SrnKind } from '../policy/srn.ts';
+import { fitText, schemaFit, type LimitedStatement, type SchemaFit } from '../policy/conditions/schema-fit.ts';
+import { tableResource, type SrnKind } from '../policy/srn.ts';
+import { tableNameOf, type TableName } from '../../pinot/table-name.ts';
+import { visibleText } from '../../platform/visible.ts';
 import { simulate, type SimulatedCaller, type SimulatedRequest, type Simulation } from '../policy/simulate.ts';
 import { userSubjects } from '../subjects.ts';
 import { reviewPorts, type ReviewPorts } from '../usage/access-review.ts';
@@ -37,6 +40,8 @@ export interface ManagerOptions extends EditorOptions {
   readonly tables?: TableLookup;
   /** Names of the other clusters of the environment, whose tables are not known. */
   readonly otherClusters?: readonly string[];
+  /** For the comparison of conditions with the columns of tables; absent: they are not compared. */
+  readonly schemas?: ColumnLookup;
   /** Record of the statements, roles and tokens that determine decisions; absent: nothing is recorded. */
   readonly usage?: UsageTracker | undefined;
 }
@@ -47,6 +52,12 @@ export interface TableLookup {
   actualTables(names: readonly string[], signal: AbortSignal): Promise<readonly string[]>;
   /** Names of all tables as last listed; undefined if they were never listed. */
   tableNames(): readonly string[] | undefined;
+}
+
+/** The columns of the tables of the engine. */
+export interface ColumnLookup {
+  /** Undefined for a table without a schema. @throws {Error} if they cannot be read */
+  columnsOf(table: TableName, signal: AbortSignal): Promise<ReadonlySet<string> | undefined>;
 }
 
 /** An assignment of the caller. */
@@ -72,7 +83,6 @@ export interface WhoAmI {
 
 /** Each of these actions on a resource makes its name visible. */
 const READ_ACTIONS: Readonly<Partial<Record<SrnKind, readonly string[]>>> = {
-  table: TABLE_VISIBILITY_ACTIONS,
   role: ['GetRole'],
   policy: ['GetPolicy'],
   'service-token': ['GetServiceToken'],
@@ -80,6 +90,8 @@ const READ_ACTIONS: Readonly<Partial<Record<SrnKind, readonly string[]>>> = {
 
 /** A write of a policy is not delayed by more than this. */
 const TABLES_TIMEOUT_MS = 2000;
+
+const NO_CONDITIONS: SchemaFit = { errors: [], warnings: [], unchecked: [] };
 
 /** The RBAC manager: implements the REST operations without HTTP. */
 export class RbacManager {
@@ -96,6 +108,7 @@ export class RbacManager {
   readonly reviewPorts: Omit<ReviewPorts, 'usage' | 'mayRead' | 'mayReadAny'>;
   readonly #tables: TableLookup | undefined;
   readonly #otherClusters: readonly string[];
+  readonly #schemas: ColumnLookup | undefined;
   readonly #clock: Pick<Clock, 'monotonic' | 'schedule'>;
   readonly #namesOf: KnownNames['namesOf'];
 
@@ -105,6 +118,7 @@ export class RbacManager {
     this.reviewPorts = reviewPorts(options.store, directory);
     this.#tables = options.tables;
     this.#otherClusters = options.otherClusters ?? [];
+    this.#schemas = options.schemas;
     const { clock } = options;
     this.#clock = { monotonic: () => clock.now(), schedule: (callback, ms) => clock.schedule(callback, ms) };
     this.#namesOf = storedNames(options.store);
@@ -113,7 +127,10 @@ export class RbacManager {
     this.directory = directory;
     const guards = { escalation, administrators: new Administrators(editor, directory) };
     this.roles = new RoleManager(editor, directory, guards);
-    this.policies = new PolicyManager(editor, directory, guards);
+    this.policies = new PolicyManager(editor, directory, {
+      ...guards,
+      fit: (caller, statements, stored) => this.#schemaFit(caller, statements, stored),
+    });
     this.assignmentList = new AssignmentList(editor, directory, new AssignedSubjects(directory));
     this.assignments = new AssignmentManager(editor, directory, this.assignmentList, guards);
     this.assignmentSet = new AssignmentSet(editor, directory, this.assignments, this.assignmentList);
@@ -138,17 +155,61 @@ export class RbacManager {
     const { deployment } = this.directory;
     const named = namedTables(spec, deployment);
     const tables = named.length === 0 ? undefined : await this.#tableNames(named);
+    const { warnings, unchecked } = await this.#schemaFit(caller, spec.statements, spec.statements);
     const readable = (kind: SrnKind, names: readonly string[]): readonly string[] =>
       names.filter((id) =>
         READ_ACTIONS[kind]?.some((action) => this.directory.isAllowed(caller, action, { levels: [{ kind, id }] })),
       );
-    return policyWarnings(spec, {
+    const names = policyWarnings(spec, {
       deployment,
       otherClusters: this.#otherClusters.map((cluster) => ({ cluster, tables: undefined })),
-      tables: tables && readable('table', tables),
+      tables: tables?.filter((table) => this.#maySee(caller, table)),
       namesOf: (kind) => readable(kind, this.#namesOf(kind)),
       filtered: true,
     });
+    return [...names, ...[...warnings, ...unchecked].map(fitText).map(visibleText)];
+  }
+
+  /** Of the tables and columns that the caller may read: others are the same as those that do not exist, or are not compared. */
+  async #schemaFit(
+    caller: Principal,
+    statements: readonly LimitedStatement[],
+    stored: readonly LimitedStatement[],
+  ): Promise<SchemaFit> {
+    const schemas = this.#schemas;
+    if (schemas === undefined || statements.every(({ conditions }) => conditions === undefined)) return NO_CONDITIONS;
+    const { deployment } = this.directory;
+    const deadline = new Deadline(this.#clock, TABLES_TIMEOUT_MS);
+    try {
+      const named = namedTables({ statements }, deployment);
+      const isKnown = await this.#lookUp((tables, signal) => tables.actualTables(named, signal));
+      const may = (action: string, table: string): boolean =>
+        this.directory.wouldAllow(caller, action, tableResource(tableNameOf(table)));
+      const tables = isKnown ? this.#tables?.tableNames() : undefined;
+      return await schemaFit(
+        statements,
+        {
+          deployment,
+          tables: tables?.filter((table) => this.#maySee(caller, table)),
+          columnsOf: async (table) => {
+            if (!may('GetSchema', table) && !may('Query', table)) throw new Error('you may not read its schema');
+            return schemas.columnsOf(tableNameOf(table), deadline.signal);
+          },
+        },
+        stored,
+      );
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  /** Also a table of which the caller may read a part. */
+  #maySee(caller: Principal, table: string): boolean {
+    const resource = tableResource(tableNameOf(table));
+    if (TABLE_VISIBILITY_ACTIONS.some((action) => this.directory.wouldAllow(caller, action, resource))) return true;
+    if (!this.directory.hasConditions(caller)) return false;
+    const grants = this.directory.grantsOf(caller);
+    return this.directory.engine.decideWith(grants, 'Query', resource).reason === 'conditional';
   }
 
   /**

@@ -4,7 +4,9 @@ import { sorted } from '../../platform/sorted.ts';
 import type { Policy, Role } from '../../resources/kinds.ts';
 import { API_VERSION } from '../../resources/meta.ts';
 import type { PolicySpec } from '../../resources/policy.ts';
+import { visibleText } from '../../platform/visible.ts';
 import type { Directory } from '../directory.ts';
+import { fitText, type LimitedStatement, type SchemaFit } from '../policy/conditions/schema-fit.ts';
 import { parsePolicyDocument } from '../policy/policy-document.ts';
 import { unmatchable } from '../policy/unmatchable.ts';
 import type { Principal } from '../principal.ts';
@@ -36,15 +38,27 @@ export interface PolicyChanges extends DocumentFields {
   readonly description?: string;
 }
 
+/** What the manager of policies asks before a write. */
+interface PolicyGuards extends Pick<Guards, 'escalation'> {
+  /** How conditions fit the tables that the caller may read. @param stored statements that may be written again as they are */
+  readonly fit: (
+    caller: Principal,
+    statements: readonly LimitedStatement[],
+    stored: readonly LimitedStatement[],
+  ) => Promise<SchemaFit>;
+}
+
 export class PolicyManager {
   readonly #editor: ResourceEditor;
   readonly #directory: Directory;
   readonly #escalation: EscalationGuard;
+  readonly #fit: PolicyGuards['fit'];
 
-  constructor(editor: ResourceEditor, directory: Directory, { escalation }: Guards) {
+  constructor(editor: ResourceEditor, directory: Directory, { escalation, fit }: PolicyGuards) {
     this.#editor = editor;
     this.#directory = directory;
     this.#escalation = escalation;
+    this.#fit = fit;
   }
 
   /** @throws {StoreError} invalid, already-exists, forbidden */
@@ -57,6 +71,7 @@ export class PolicyManager {
       throw new ManagerError('already-exists', `policy \`${name}\` exists already`);
     }
     const spec = { ...(description === undefined ? {} : { description }), statements };
+    await this.#requireFit(caller, statements, []);
     this.#escalation.requireMayWritePolicy(caller, name, undefined, spec);
     const policy: Policy = {
       apiVersion: API_VERSION,
@@ -96,6 +111,16 @@ export class PolicyManager {
     return { items: roles.filter((role) => role !== undefined), hasMore };
   }
 
+  /** @throws {ManagerError} invalid, for conditions that name columns which no table of their statement has */
+  async #requireFit(
+    caller: Principal,
+    statements: readonly LimitedStatement[],
+    stored: readonly LimitedStatement[],
+  ): Promise<void> {
+    const { errors } = await this.#fit(caller, statements, stored);
+    if (errors.length > 0) throw new ManagerError('invalid', errors.map(fitText).map(visibleText).join('; '));
+  }
+
   /** Absent fields stay unchanged. @throws {StoreError} not-found, invalid, conflict, forbidden */
   async update(caller: Principal, name: string, changes: PolicyChanges, ifMatch?: IfMatch): Promise<PolicyView> {
     const current = this.#editor.mustGet('Policy', name);
@@ -104,6 +129,7 @@ export class PolicyManager {
     const { description = current.spec.description } = changes;
     const { statements } = hasDocument(changes) ? changedDocument(changes, current.spec) : current.spec;
     const spec: PolicySpec = { ...(description === undefined ? {} : { description }), statements };
+    await this.#requireFit(caller, statements, current.spec.statements);
     this.#escalation.requireMayWritePolicy(caller, name, current.spec, spec);
     return policyView(await this.#editor.edit('Policy', name, caller, () => spec, { replaces: current, ifMatch }));
   }

@@ -23,7 +23,8 @@ export interface Unmatchable {
 }
 
 /** A statement, stored or of a request. */
-export type CheckedStatement = Pick<Statement, 'actions' | 'resources'> & Partial<Pick<Statement, 'effect'>>;
+export type CheckedStatement = Pick<Statement, 'actions' | 'resources' | 'conditions'> &
+  Partial<Pick<Statement, 'effect'>>;
 
 /** More are not useful. */
 const MAX_FOUND = 20;

@@ -1,4 +1,6 @@
 import type { Logger } from 'pino';
+import { tableNameOf } from '../../pinot/table-name.ts';
+import { TableSchemas } from '../../pinot/table-schemas.ts';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
 import { SettingsError } from '../../config/keys.ts';
 import type { Properties } from '../../config/properties.ts';
@@ -6,6 +8,8 @@ import { healthMetrics, type ClusterMetrics, type HealthMetrics, type ReportedHe
 import type { CheckState } from '../../health/report/history.ts';
 import { parseThresholds, type ConfiguredSettings, type ThresholdOverrides } from '../../health/settings.ts';
 import { observeExpiries, type Expiring } from '../../operator/reconcilers/expiry-metrics.ts';
+import { observeConditions } from '../../operator/reconcilers/conditions-metric.ts';
+import { policyConditionsOf } from '../../operator/health/policy-conditions.ts';
 import { HealthLoop, RunTurns } from '../../operator/health/health-loop.ts';
 import { HealthWebhook } from '../../operator/health/health-webhook.ts';
 import { activeReports, clusterOf, type ReportedClusters } from '../../operator/health/health-reports.ts';
@@ -33,6 +37,9 @@ export interface ControllerDependencies {
   readonly furtherClusters?: readonly FurtherCluster[];
 }
 
+/** Of the list of tables with which the conditions of policies are compared. */
+const TABLES_MAX_AGE_MS = 30_000;
+
 /** A cluster whose health checks this process runs. */
 type CheckedCluster = Pick<FurtherCluster, 'name' | 'report' | 'engine' | 'properties'>;
 
@@ -47,6 +54,7 @@ export function startControllers(boot: Boot, parts: ControllerDependencies): Ope
     throw new SettingsError([
       '`further-cluster` is set: it is only for gateways, whose file the operator reads by `cluster-files`',
     ]);
+  const schemas = new TableSchemas(engine.controller, () => systemClock.monotonic());
   const first = { name: settings.cluster, report: REPORT_NAME, engine, properties: () => boot.live.get() };
   const clusters: readonly [CheckedCluster, ...CheckedCluster[]] = [first, ...furtherClusters];
   const activeHealth = (): ReportedHealth[] =>
@@ -65,6 +73,10 @@ export function startControllers(boot: Boot, parts: ControllerDependencies): Ope
         cluster: other.name,
         tableNames: () => other.engine.tableNames(),
       })),
+      schemas: {
+        tableNames: (signal) => engine.currentTables(TABLES_MAX_AGE_MS, signal),
+        columnsOf: (table, signal) => schemas.columnsOf(tableNameOf(table), signal),
+      },
     },
     clusters,
     healthSettings: (name) => configuredOf((clusters.find((cluster) => cluster.name === name) ?? first).properties()),
@@ -81,6 +93,7 @@ export function startControllers(boot: Boot, parts: ControllerDependencies): Ope
   });
   const expiring = (): Expiring => ({ assignments: store.list('RoleAssignment'), tokens: store.list('ServiceToken') });
   observeExpiries(registry, () => (operator.isLeader() ? expiring() : undefined), systemClock);
+  observeConditions(registry, () => (operator.isLeader() ? store.list('Policy') : undefined));
   closers.defer('operator', () => operator.stop());
   return operator;
 }
@@ -132,6 +145,8 @@ function healthTask({ clusters, cluster, turns, log, metrics }: HealthTaskDepend
         log,
         metrics,
         configured: () => configuredOf(cluster.properties()),
+        // Policies are of all clusters; their status is compared with the tables of the first one.
+        ...(clusters[0] === cluster && { policies: () => policyConditionsOf(ports.store.list('Policy')) }),
         isLeader: () => !signal.aborted,
         onStatusChange: (report, { name, state, message }) =>
           ports.recorder.record(

@@ -7,6 +7,7 @@ import { ServiceTokenAuthenticator } from '../../access/authenticators/service-t
 import { RbacManager } from '../../access/manager/manager.ts';
 import { SQL_LIMITS, type SqlLimits } from '../../access/sql/limits.ts';
 import type { Settings } from '../../config/schema.ts';
+import { TableSchemas } from '../../pinot/table-schemas.ts';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
 import { type AppLimits, buildApp, type RegisterRoutes } from '../../api/app.ts';
 import { LimitMetrics } from '../../api/server/admission/limit-metrics.ts';
@@ -77,6 +78,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiDependencies): Pr
     { totalBytes: settings['max-answer-bytes'], bytesPerCaller: settings['max-answer-bytes-per-caller'] },
     limitMetrics,
   );
+  const schemas = new TableSchemas(engine.controller, () => systemClock.monotonic());
   const callerLimits = limitsOf(settings, directory, limitMetrics);
   const work = new RequestWork({ observer: limitMetrics });
   limitMetrics.watch(memory, ...callerLimits.queues, ...work.queues);
@@ -88,6 +90,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiDependencies): Pr
           directory,
           clock: systemClock,
           tables: engine,
+          schemas,
           otherClusters: settings['other-clusters'],
           usage,
         }),
@@ -114,7 +117,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiDependencies): Pr
     authorizer: countDecisions(registry, directory),
     audit: openAuditLog(boot, directory),
     plugins,
-    dataPlane: { ...queries.data, memory, sqlLimits: sqlLimitsOf(settings) },
+    dataPlane: { ...queries.data, memory, schemas, sqlLimits: sqlLimitsOf(settings) },
     observe: observeRequests(registry),
     tracing: await openTracing(boot),
     limits: { maxFailuresPerMinute: settings['max-failed-attempts'], json, ...connectionLimits(settings) },

@@ -23,6 +23,7 @@ import {
   readOk,
   type ClusterSnapshot,
   type FailedRead,
+  type PolicyConditions,
   type Read,
   type TableSources,
 } from '../snapshot.ts';
@@ -42,6 +43,8 @@ export interface GatherOptions {
   readonly settleMs?: number;
   /** Readings of earlier runs, so that only what has changed is read; undefined to read everything in each run. */
   readonly kept?: KeptReadings;
+  /** The policies with conditions, called at each run; absent where they are not known. */
+  readonly policies?: (() => readonly PolicyConditions[]) | undefined;
   /** Scheme of the instances' `/health` endpoints, called at each run; `http` by default. */
   readonly instanceScheme?: () => InstanceScheme;
 }
@@ -115,6 +118,7 @@ class Gatherer {
     const { name: clusterName, version: engineVersion } = cluster.value;
     const initial = { ...emptySnapshot(NOT_READ), clusterName, engineVersion };
     const snapshot = new GrowingSnapshot(initial, this.#request.onComplete);
+    snapshot.put({ policies: readOk(this.#options.policies?.() ?? 'unavailable') }, 'policies');
     const names = readSources(this.#reader, this.#calls);
     const schemas = this.#readIfNeeded(['schemas', 'reload'], () => this.#schemas(names));
     // Each of them is put into the snapshot as soon as it is read: none waits for another.
@@ -311,5 +315,6 @@ function emptySnapshot(failure: FailedRead): ClusterSnapshot {
     brokerResource: failure,
     leaders: failure,
     queries: new Map(),
+    policies: failure,
   };
 }

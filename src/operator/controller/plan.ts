@@ -49,6 +49,9 @@ export interface Plan<Status> {
   readonly requeueAfterMs?: number;
 }
 
+/** Reason of `Warning` where conditions of a policy could not be compared with the columns of tables. */
+export const COLUMNS_NOT_CHECKED = 'ColumnsNotChecked';
+
 export interface PlannedStatus<Status> {
   readonly outcome: Outcome;
   /** The fields of the kind. The controller adds srn, observedGeneration and conditions. */
@@ -56,7 +59,7 @@ export interface PlannedStatus<Status> {
   /** Become the condition `Warning`. */
   readonly warnings?: readonly string[];
   /** Reason of the condition `Warning`; `NameNotFound` by default. */
-  readonly warningReason?: 'NeverMatches' | undefined;
+  readonly warningReason?: 'NeverMatches' | typeof COLUMNS_NOT_CHECKED | undefined;
   /** Conditions of the kind itself; their types are in `outcome.ts`. */
   readonly conditions?: readonly NewCondition[];
   /** Recorded once the status is written, so that a conflict does not repeat them. */

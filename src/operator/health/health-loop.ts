@@ -3,6 +3,7 @@ import { createGather, type HealthEngine } from '../../health/gather/gather.ts';
 import { KeptReadings } from '../../health/gather/tables/kept-readings.ts';
 import { NO_METRICS, type HealthMetrics } from '../../health/metrics.ts';
 import type { StatusChange } from '../../health/report/history.ts';
+import type { PolicyConditions } from '../../health/snapshot.ts';
 import type { Gather } from '../../health/run/run.ts';
 import type { ConfiguredSettings } from '../../health/settings.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -33,6 +34,8 @@ export interface HealthLoopOptions {
   readonly onStatusChange?: (report: ClusterHealthReport, change: StatusChange) => void;
   /** Called when a mute has expired. @param findingCount number of findings to which it applied */
   readonly onMuteExpired?: (report: ClusterHealthReport, mute: Mute, findingCount: number) => void;
+  /** The policies with conditions, called at each run. */
+  readonly policies?: () => readonly PolicyConditions[];
   /** Milliseconds between the start of the loop and the first run. */
   readonly firstRunDelayMs?: number;
   /** Milliseconds after which a run stops reading and reports what it has, in place of `spec.deadline`. */
@@ -83,11 +86,11 @@ export class HealthLoop {
     this.#clusters = options.clusters ?? ONE_CLUSTER;
     this.#cluster = options.cluster ?? this.#clusters[0];
     this.#turns = options.turns ?? new RunTurns();
-    const { engine, clock } = options;
+    const { engine, clock, policies } = options;
     const instanceScheme = () => options.configured?.().instanceScheme ?? 'http';
     this.#gather =
       options.gather ??
-      createGather({ engine, clock, metrics: this.#metrics, kept: new KeptReadings(), instanceScheme });
+      createGather({ engine, clock, metrics: this.#metrics, kept: new KeptReadings(), instanceScheme, policies });
   }
 
   start(): void {

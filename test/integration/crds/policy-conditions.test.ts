@@ -23,12 +23,20 @@ let api: ControlPlaneClient;
 let namespace: string;
 let running: RunningOperator;
 let directory: Directory;
+/** Of the table `events`. */
+let columns = ['owner', 'a'];
 
 beforeAll(async () => {
   api = await sharedControlPlane();
   await api.applyCrds();
   namespace = await api.createNamespace('conditions');
-  running = runOperator(api.kubeconfigPath, namespace);
+  running = runOperator(api.kubeconfigPath, namespace, {
+    policyNames: {
+      deployment: { environment: 'olap', cluster: 'pinot' },
+      tableNames: () => ['events'],
+      schemas: { tableNames: async () => ['events'], columnsOf: async () => new Set(columns) },
+    },
+  });
   directory = new Directory(running.store, { environment: 'olap', cluster: 'pinot' });
 });
 afterAll(async () => {
@@ -74,6 +82,30 @@ describe('a policy with conditions, by kubectl', () => {
     });
     await readingOf(false);
     expect(directory.decide(ADA, 'Query', EVENTS).reason).toBe('invalidPolicy');
+  });
+
+  it('is Stalled while no table has its columns, and recovers with the schema', async () => {
+    const kubectl = (...args: string[]) => api.mustKubectl(['-n', namespace, ...args]);
+    const object = 'opolicy/columns';
+    const one = (filter: string) =>
+      policy('columns', { statements: [statement({ conditions: { rowFilters: [filter] } })] });
+    await apply(one('ownr = 1'));
+    await kubectl('wait', '--for=condition=Stalled', KUBECTL_TIMEOUT, object);
+    const { stdout } = await kubectl('get', object, '-o', 'json');
+    expect((JSON.parse(stdout) as Policy).status?.conditions).toMatchObject([
+      { type: 'Ready', status: 'False', reason: 'ColumnNotFound' },
+      {
+        type: 'Stalled',
+        status: 'True',
+        reason: 'ColumnNotFound',
+        message: expect.stringContaining('the column `ownr` does not exist in `events`; did you mean `owner`?'),
+      },
+    ]);
+    columns = ['ownr'];
+    // Any event of the object is a reason to compare it again.
+    await kubectl('annotate', object, 'example.com/again=1');
+    await kubectl('wait', '--for=condition=Ready', KUBECTL_TIMEOUT, object);
+    columns = ['owner', 'a'];
   });
 
   it.each([

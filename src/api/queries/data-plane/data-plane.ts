@@ -55,7 +55,8 @@ export class DataPlane {
     const { bodyBytes, json } = checks;
     this.#bodies = { memory: dependencies.memory, bodyBytes, json };
     this.#texts = new JudgedTexts(dependencies.sqlLimits);
-    this.#schemas = new TableSchemas(dependencies.engine.controller, () => exchange.clock.monotonic());
+    this.#schemas =
+      dependencies.schemas ?? new TableSchemas(dependencies.engine.controller, () => exchange.clock.monotonic());
   }
 
   /** Serves a request for which `isData` holds. */

@@ -1,4 +1,5 @@
 import type { SqlLimits } from '../../../access/sql/limits.ts';
+import type { TableSchemas } from '../../../pinot/table-schemas.ts';
 import type { Engine, KnownTables } from '../../../pinot/types.ts';
 import type { PaginatedQueries } from '../../../results/submit/paginated-queries.ts';
 import type { QueryRuns } from '../../../results/runs/runs.ts';
@@ -16,6 +17,8 @@ export interface DataPlaneDependencies {
   /** How requests reach the gateway that stores the result; absent where each one is handled here. */
   readonly peers?: PeerRouting | undefined;
   readonly memory: FairQueue;
+  /** Those that other parts of the process read, too. Default: its own. */
+  readonly schemas?: TableSchemas | undefined;
   /** Default: `SQL_LIMITS`. */
   readonly sqlLimits?: SqlLimits | undefined;
 }

@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { Conditions, Statement } from '../../../../src/resources/policy.ts';
 import { policy, role, roleAssignment, statement } from '../../../builders/resources.ts';
 import { ALICE } from '../../../support/app.ts';
+import { MemoryStore } from '../../access/memory-store.ts';
 import { inPath, testGateway, type TestGateway } from './gateway.ts';
+
+type TestGatewayOptions = NonNullable<Parameters<typeof testGateway>[0]>;
 
 const CONDITIONS: Conditions = {
   rowFilters: ["region = 'eu'", 'owner = ${subject.email}'],
@@ -64,7 +67,112 @@ describe('a policy with conditions', () => {
   });
 });
 
+describe('a policy with conditions for tables that exist', () => {
+  const COLUMNS = new Set(['owner', 'region', 'phone', 'mail']);
+  /** The tables `events` and `bare`, of which only the first one has a schema that can be read. */
+  const cluster = (more: Partial<TestGatewayOptions> = {}) => {
+    const tables = ['events', 'bare'];
+    const columnsOf = async (table: string) => {
+      if (table === 'bare') throw new Error('status 500');
+      return COLUMNS;
+    };
+    const lookup = { actualTables: async (names: readonly string[]) => names, tableNames: () => tables };
+    return testGateway({ tables: lookup, schemas: { columnsOf }, ...more });
+  };
+
+  it('is refused with the column, the table and the nearest name where no table has the column', async () => {
+    const { call } = await cluster();
+    expect((await call('POST', '/policies', { name: 'part', ...document(PART) })).status).toBe(200);
+    const { status, body } = await call('POST', '/policies', {
+      name: 'other',
+      ...document(PART, where("regoin = 'eu'")),
+    });
+    expect([status, body.message]).toEqual([
+      400,
+      '`statements[1].conditions.rowFilters[0]`: the column `regoin` does not exist in `events`; did you mean `region`?',
+    ]);
+    expect((await call('GET', `/policies/${inPath('policy', 'other')}`)).status).toBe(404);
+    expect((await call('PUT', POLICY, document(where('gone = 1')))).body.message).toContain('`gone` does not exist');
+  });
+
+  it('is written with a warning where its columns cannot be read, or not all tables have them', async () => {
+    const { call } = await cluster();
+    const statements = [
+      { ...where('gone = 1'), resources: ['srn2:table#bare'] },
+      { ...where('gone = 1'), resources: ['srn2:table#*'] },
+    ];
+    const { status, body } = await call('POST', '/policies', { name: 'part', ...document(...statements) });
+    expect(status).toBe(200);
+    expect(body.warnings).toEqual([
+      '`statements[1].conditions.rowFilters[0]`: the column `gone` does not exist in `events`; their queries are refused',
+      '`statements[0].conditions`: the columns of `bare` (status 500) could not be checked',
+      '`statements[1].conditions`: the columns of `bare` (status 500) could not be checked',
+    ]);
+  });
+
+  it('is written with a warning while the tables cannot be listed', async () => {
+    const tables = { actualTables: async () => Promise.reject(new Error('unreachable')), tableNames: () => undefined };
+    const { call } = await cluster({ tables });
+    const { status, body } = await call('POST', '/policies', { name: 'part', ...document(where('gone = 1')) });
+    expect([status, body.warnings]).toEqual([
+      200,
+      [
+        '`statements[0].conditions`: the columns could not be checked, because the tables of the cluster cannot be listed',
+      ],
+    ]);
+  });
+
+  it('keeps statements that no longer fit, and a table that does not exist yet is a warning', async () => {
+    const { call, store } = await cluster();
+    store.seed(policy('part', { statements: [where('gone = 1')] }));
+    const later = { ...where('zip = 1'), resources: ['srn2:table#later'] };
+    const { status, body } = await call('PUT', POLICY, document(where('gone = 1'), later));
+    expect([status, body.warnings]).toEqual([
+      200,
+      [
+        '`statements[1].resources[0]`: table `later` does not exist or is not visible to you',
+        expect.stringContaining('the column `gone` does not exist in `events`'),
+      ],
+    ]);
+  });
+
+  it.each(['phone', 'gone'])(
+    'shows nothing of a schema that its author may not read: the column %s',
+    async (column) => {
+      const store = new MemoryStore();
+      const mine = statement({ conditions: { columns: { allow: ['owner', column] } } });
+      const { call } = await cluster({ store, roles: ['system-admin'] });
+      store.seed(
+        policy('author', { statements: [statement({ actions: ['*Policy'], resources: ['srn2:policy#*'] }), mine] }),
+        role('authors', { policies: ['author'] }),
+        roleAssignment('test-system-admin', { role: 'authors', subjects: [{ type: 'user-email', name: ALICE.id }] }),
+      );
+      const { status, body } = await call('POST', '/policies', { name: 'part', ...document(mine) });
+      expect([status, body.warnings]).toEqual([
+        200,
+        ['`statements[0].conditions`: the columns of `events` (you may not read its schema) could not be checked'],
+      ]);
+    },
+  );
+});
+
 describe('the simulation of a table that may be read in part', () => {
+  it('knows claims of the question', async () => {
+    const { call } = await withReaders(where('region IN (${subject.claims.regions})'));
+    const ask = async (claims: object) => {
+      const { status, body } = await call('POST', '/simulate-access', { subjectTypeToSubject: bob, ...asked, claims });
+      return [status, body.decision ?? body.message, body.conditions?.values];
+    };
+    expect(await ask({})).toEqual([200, 'DENY', undefined]);
+    expect(await ask({ regions: ['eu', 'us'] })).toEqual([
+      200,
+      'CONDITIONAL',
+      { 'subject.claims.regions': ['eu', 'us'] },
+    ]);
+    expect(await ask({ regions: 7 })).toEqual([200, 'CONDITIONAL', { 'subject.claims.regions': ['7'] }]);
+    expect(await ask({ regions: ['eu', 7] })).toEqual([400, expect.stringContaining('`claims.regions`'), undefined]);
+  });
+
   it('is CONDITIONAL, with the rows, columns and values of the caller', async () => {
     const { call } = await withReaders(PART);
     const { body } = await call('POST', '/simulate-access', { subjectTypeToSubject: bob, ...asked });

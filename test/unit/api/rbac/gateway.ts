@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { systemClock } from '../../../../src/platform/clock.ts';
 import { Directory } from '../../../../src/access/directory.ts';
-import { RbacManager, type TableLookup } from '../../../../src/access/manager/manager.ts';
+import { type ColumnLookup, RbacManager, type TableLookup } from '../../../../src/access/manager/manager.ts';
 import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../../src/access/policy/predefined.ts';
 import type { Principal } from '../../../../src/access/principal.ts';
 import { rbacManager } from '../../../../src/api/rbac/index.ts';
@@ -40,10 +40,12 @@ export async function testGateway(
     store?: MemoryStore;
     parts?: Partial<AppDependencies>;
     tables?: TableLookup;
+    schemas?: ColumnLookup;
     usage?: UsageTracker;
   } = {},
 ): Promise<TestGateway> {
-  const { roles = ['system-admin'], principal = ALICE, store = new MemoryStore(), parts, tables, usage } = options;
+  const { roles = ['system-admin'], principal = ALICE, store = new MemoryStore(), parts, usage } = options;
+  const { tables, schemas } = options;
   if (!store.get('Role', 'system-admin')) {
     store.seed(...PREDEFINED_POLICIES, ...PREDEFINED_ROLES);
     for (const name of roles) {
@@ -59,6 +61,7 @@ export async function testGateway(
     directory,
     clock: { ...systemClock, now: () => clock.time },
     ...(tables ? { tables } : {}),
+    ...(schemas ? { schemas } : {}),
     usage,
   });
   const app = await testApp({

@@ -134,6 +134,7 @@ const nothing: ClusterSnapshot = {
   brokerResource: failed,
   leaders: failed,
   minionTasks: failed,
+  policies: failed,
 };
 
 describe('every check', () => {

@@ -28,6 +28,7 @@ const CLUSTER_PARTS: Partial<Record<Need, keyof ClusterSnapshot>> = {
   leaders: 'leaders',
   queries: 'queries',
   clusterConfig: 'clusterConfig',
+  policies: 'policies',
 };
 const TABLE_PARTS: Partial<Record<Need, keyof TableSnapshot>> = {
   enabled: 'enabled',

@@ -1,6 +1,8 @@
+import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { Controller } from '../../../../src/operator/controller/controller-loop.ts';
-import { policyReconciler } from '../../../../src/operator/reconcilers/policy.ts';
+import { observeConditions } from '../../../../src/operator/reconcilers/conditions-metric.ts';
+import { policyReconciler, type PolicyOptions } from '../../../../src/operator/reconcilers/policy.ts';
 import { pruneExpired } from '../../../../src/operator/reconcilers/assignment-expiry.ts';
 import { roleAssignmentReconciler } from '../../../../src/operator/reconcilers/role-assignment.ts';
 import { roleReconciler } from '../../../../src/operator/reconcilers/role.ts';
@@ -106,6 +108,86 @@ describe('a Policy that refers to missing tables or resources', () => {
     tables = ['events', 'evnets'];
     await clock.advance(11 * 60_000);
     expect(types()).toEqual(['Ready=True']);
+  });
+});
+
+describe('a Policy with conditions', () => {
+  const deployment = { environment: 'olap', cluster: 'pinot' };
+  const withFilter = policy('part', { statements: [statement({ conditions: { rowFilters: ["region = 'eu'"] } })] });
+
+  function start(options: Partial<PolicyOptions>) {
+    const [store, clock] = [new FakeStore(withFilter), new FakeClock()];
+    const ports = { store, recorder: new FakeRecorder(), clock, metrics: metrics(), log: silent };
+    new Controller(policyReconciler({ deployment, tableNames: () => ['events'], ...options }), ports).start();
+    const shown = () =>
+      store.get('Policy', 'part')?.status?.conditions?.map(({ type, status, reason }) => `${type}=${status} ${reason}`);
+    return {
+      store,
+      clock,
+      shown,
+      messages: () => store.get('Policy', 'part')?.status?.conditions?.map(({ message }) => message),
+    };
+  }
+
+  it('is stalled while no table has its columns, also in an outage, and recovers', async () => {
+    let columns: string[] | undefined = ['regoin'];
+    const { clock, shown, messages } = start({
+      schemas: {
+        tableNames: async () => ['events'],
+        columnsOf: async () => {
+          if (columns === undefined) throw new Error('no response');
+          return new Set(columns);
+        },
+      },
+    });
+    const stalled = ['Ready=False ColumnNotFound', 'Stalled=True ColumnNotFound'];
+    await clock.advance(0);
+    expect(shown()).toEqual(stalled);
+    expect(messages()?.[0]).toBe(
+      'the conditions do not fit the tables, and allow nothing: `statements[0].conditions.rowFilters[0]`: the column `region` does not exist in `events`; did you mean `regoin`?',
+    );
+    columns = undefined;
+    await clock.advance(60_000);
+    expect(shown()).toEqual([...stalled, 'Warning=True ColumnsNotChecked']);
+    columns = ['region'];
+    await clock.advance(60_000);
+    expect(shown()).toEqual(['Ready=True Ready']);
+    columns = ['other'];
+    await clock.advance(11 * 60_000);
+    expect(shown()).toEqual(stalled);
+  });
+
+  it.each<[string, Partial<PolicyOptions>]>([
+    ['without a connection to Pinot', {}],
+    [
+      'while the tables cannot be listed',
+      { schemas: { tableNames: () => Promise.reject(new Error('no')), columnsOf: async () => new Set() } },
+    ],
+    [
+      'while the schema cannot be read',
+      { schemas: { tableNames: async () => ['events'], columnsOf: () => Promise.reject(new Error('no')) } },
+    ],
+  ])('says that it was not checked %s', async (_, options) => {
+    const { clock, shown, messages } = start(options);
+    await clock.advance(0);
+    expect(shown()).toEqual(['Ready=True Ready', 'Warning=True ColumnsNotChecked']);
+    expect(messages()?.[1]).toContain('could not be checked');
+  });
+
+  it('is counted by the metric while it is stalled, on the leader', async () => {
+    const { store, clock } = start({
+      schemas: { tableNames: async () => ['events'], columnsOf: async () => new Set(['other']) },
+    });
+    const registry = new Registry();
+    let isLeader = true;
+    observeConditions(registry, () => (isLeader ? store.list('Policy') : undefined));
+    const value = async (): Promise<unknown> =>
+      (await registry.getMetricsAsJSON()).find(({ name }) => name === 'olap_warden_policy_conditions_invalid')?.values;
+    expect(await value()).toMatchObject([{ value: 0 }]);
+    await clock.advance(0);
+    expect(await value()).toMatchObject([{ value: 1 }]);
+    isLeader = false;
+    expect(await value()).toEqual([]);
   });
 });
 
