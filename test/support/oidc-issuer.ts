@@ -15,6 +15,8 @@ export interface IssuerUser {
   readonly verified: boolean;
   /** Names, or what a test has an issuer say instead. */
   readonly groups?: unknown;
+  /** Further claims. */
+  readonly claims?: Readonly<Record<string, unknown>>;
 }
 
 /** A real OpenID Connect issuer on a free port, which stays the same when its keys are replaced. */
@@ -116,6 +118,7 @@ function configuration(keys: readonly JWK[]): object {
               email: user.email,
               email_verified: user.verified,
               groups: user.groups ?? [],
+              ...user.claims,
             });
           }
           return parts;

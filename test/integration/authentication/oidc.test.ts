@@ -16,6 +16,7 @@ beforeAll(async () => {
   service = await startStandalone({
     'oidc-issuer': issuer.url,
     'oidc-audiences': 'olap-warden',
+    'oidc-condition-claims': 'tenant,level,https://example.com/regions',
     'max-failed-attempts': 1000,
   });
 });
@@ -43,6 +44,28 @@ describe('tokens of an OpenID Connect issuer', () => {
         { subjectType: 'domain', subject: 'example.com' },
       ],
     });
+  });
+
+  it('have the claims of the setting for conditions, by bearer token and in a session of the dashboard', async () => {
+    const claims = { tenant: 'acme', level: { no: 1 }, 'https://example.com/regions': ['eu', 'us'], other: 'x' };
+    const token = await issuer.token({ user: { ...ANN, claims } });
+    const authorization = `Bearer ${token}`;
+    const opened = await service.call('POST', '/ui/session', undefined, { authorization });
+    const [cookie = ''] = String(opened.headers.get('set-cookie')).split(';');
+    const values = async (headers: Record<string, string>): Promise<unknown> => {
+      const answer = await service.call('GET', WHOAMI, undefined, headers);
+      return ((await answer.json()) as { values?: unknown }).values;
+    };
+    const expected = {
+      'subject.email': ['ann@example.com'],
+      'subject.user': ['ann@example.com'],
+      'subject.domain': ['example.com'],
+      'subject.groups': ['devs'],
+      'subject.claims.tenant': ['acme'],
+      'subject.claims.https://example.com/regions': ['eu', 'us'],
+    };
+    expect(await values({ authorization })).toEqual(expected);
+    expect(await values({ authorization: '', cookie, 'x-olap-warden-ui': '1' })).toEqual(expected);
   });
 
   it('have the roles of their groups', async () => {
