@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TableSchemas } from '../../../src/pinot/table-schemas.ts';
@@ -10,7 +12,9 @@ import type { Principal } from '../../../src/access/principal.ts';
 import { policy, role, roleAssignment, statement } from '../../builders/resources.ts';
 import { dataPlaneOf, testApp } from '../../support/app.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { eventually } from '../../support/operator.ts';
 import { type PinotClient, sharedPinot } from '../../support/pinot.ts';
+import { startStandalone } from '../../support/service.ts';
 import { FakeRecorder, FakeStore, metrics, silent } from '../../unit/operator/fakes.ts';
 import { inPath, testGateway, type TestGateway } from '../../unit/api/rbac/gateway.ts';
 
@@ -150,4 +154,25 @@ it('a policy follows the schema of its table: added columns, and one that is gon
   // What the policy has already may be written again.
   const { body: again } = await gateway.call('PUT', `/policies/${inPath('policy', 'part')}`, body);
   expect(again.warnings).toEqual([expect.stringContaining('the column `region` does not exist')]);
+});
+
+it('a process compares policies of REST and of manifests with the schemas of its cluster', async () => {
+  const service = await startStandalone({ controllers: pinot.controllerUrl });
+  try {
+    const other = { ...part, conditions: { rowFilters: ['nam = 1'] } };
+    const sent = { name: 'other', policyDocument: { version: 'v1', statements: [other] } };
+    const refused = await service.call('POST', '/api/v1/rbac-manager/policies', sent);
+    expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('did you mean `name`?')]);
+
+    const manifest = JSON.stringify(policy('by-hand', { statements: [other] }));
+    await writeFile(join(service.dataDir, 'policies/by-hand.yaml'), manifest);
+    const metrics = async (): Promise<string> => (await fetch(`${service.metricsUrl}/metrics`)).text();
+    await eventually(metrics, (text) => text.includes('olap_warden_policy_conditions_invalid 1'));
+    await service.call('GET', '/periodictask/run?taskName=ClusterHealthCheckTask&wait=true');
+    const found = await (await service.call('GET', '/clusterHealth?check=POLICY_CONDITIONS_CHECK')).text();
+    expect(found).toContain('by-hand');
+    expect(found).toContain('ColumnNotFound');
+  } finally {
+    await service.stop();
+  }
 });

@@ -11,8 +11,8 @@ const SubjectIds = Type.Union([
   Type.String({ minLength: 1, maxLength: 512 }),
   Type.Array(Type.String({ minLength: 1, maxLength: 512 }), { maxItems: 256 }),
 ]);
-const ClaimEntry = Type.Union([Type.String({ maxLength: 1024 }), Type.Number()]);
-const Claim = Type.Union([ClaimEntry, Type.Boolean(), Type.Array(ClaimEntry, { maxItems: 1000 })]);
+const claimEntry = [Type.String({ maxLength: 1024 }), Type.Number()];
+const Claim = Type.Union([...claimEntry, Type.Boolean(), Type.Array(Type.Union(claimEntry), { maxItems: 1000 })]);
 const question = {
   resourceSrn2String: Type.String({ minLength: 1, maxLength: MAX_SRN, description: 'Such as `srn2:table#events`.' }),
   action: Type.String({ minLength: 1, maxLength: 128, description: 'Such as `Query`.' }),
