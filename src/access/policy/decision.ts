@@ -134,6 +134,14 @@ export class DecisionEngine implements Decisions {
     return { ...conditionalDecision(grants, part), conditions: shownConditions(part, values) };
   }
 
+  /** What a caller with these grants and values may read of a table, as `reading`. */
+  readingWith(grants: GrantSet, table: Srn, values: CallerValues): Reading {
+    const question = this.#question('Query', table);
+    const judgement = grants.judge(question);
+    if (judgement.allowed) return ALL;
+    return partOf(grants, question, judgement, () => values)?.reading ?? NOTHING;
+  }
+
   /** Current grants of the principal's roles. */
   grantsOf(principal: Principal): GrantSet {
     return this.#heldBy(principal).grants;

@@ -1,10 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import type { RbacManager } from '../../access/manager/manager.ts';
+import type { LimitedQueryDependencies } from '../engine/limited-query.ts';
 import { accessReviewRoutes } from './access-review.ts';
 import { accessRoutes } from './access.ts';
 import { assignmentRoutes } from './assignments.ts';
 import { refuseUnusedIfMatch } from './conditional.ts';
 import { policyRoutes } from './policies.ts';
+import { previewRoutes } from './preview.ts';
 import { roleRoutes } from './roles.ts';
 import { serviceTokenRoutes } from './service-tokens.ts';
 import { whoCanRoutes } from './who-can.ts';
@@ -13,10 +15,12 @@ export const RBAC_MANAGER_PATH = '/api/v1/rbac-manager';
 
 export interface RbacManagerOptions {
   readonly manager: RbacManager;
+  /** For the preview of queries. */
+  readonly queries: LimitedQueryDependencies;
 }
 
 /** The REST API of the RBAC manager, under `/api/v1/rbac-manager`. */
-export async function rbacManager(app: FastifyInstance, { manager }: RbacManagerOptions): Promise<void> {
+export async function rbacManager(app: FastifyInstance, { manager, queries }: RbacManagerOptions): Promise<void> {
   await app.register(
     async (scope) => {
       scope.addHook('onRoute', (route) => {
@@ -30,6 +34,7 @@ export async function rbacManager(app: FastifyInstance, { manager }: RbacManager
       accessRoutes(scope, manager);
       whoCanRoutes(scope, manager);
       accessReviewRoutes(scope, manager);
+      previewRoutes(scope, manager, queries);
     },
     { prefix: RBAC_MANAGER_PATH },
   );

@@ -94,6 +94,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiDependencies): Pr
           otherClusters: settings['other-clusters'],
           usage,
         }),
+        queries: { engine, schemas, sqlLimits: sqlLimitsOf(settings) },
       }),
     (app) => clusterHealthRoutes(app, { store, engine, clock: systemClock, report }),
     (app) => runbooks(app, { folder: join(PROGRAM_FOLDER, 'docs/checks') }),

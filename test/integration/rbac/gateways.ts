@@ -63,7 +63,10 @@ async function prepare(store: ResourceStore): Promise<void> {
 async function gateway(store: ResourceStore): Promise<Gateway & { close(): Promise<void> }> {
   const directory = new Directory(store, { environment: 'olap', cluster: 'pinot' });
   const manager = new RbacManager({ store, directory, clock: systemClock });
-  const app = await testApp({ authorizer: directory, register: (scope) => rbacManager(scope, { manager }) });
+  const app = await testApp({
+    authorizer: directory,
+    register: (scope) => rbacManager(scope, { manager, queries: {} as never }),
+  });
   return {
     store,
     directory,

@@ -148,6 +148,7 @@ export function ownCalls({ role, policy, spare, token, requestId, cursor }: Obje
     of('GET', ofToken, oneToken),
     of('DELETE', ofToken, oneToken),
     of('POST', `${RBAC}/simulate-access`, undefined, question),
+    of('POST', `${RBAC}/preview-policy`, undefined, { policyDocument: document }),
     of('GET', `${RBAC}/who-can`, `${RBAC}/who-can?action=Query&resource=${encodeURIComponent('srn2:table#orders')}`),
     filtered(of('GET', `${RBAC}/access-review`)),
     of('GET', '/api/v1/*', '/api/v1/no-such-path'),

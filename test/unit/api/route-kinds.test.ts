@@ -9,7 +9,7 @@ it('calls to RBAC and health are limited by caller, those that other gateways ta
   const app = await testApp({
     register: async (scope) => {
       scope.addHook('onRoute', (route) => void routes.push(route));
-      await rbacManager(scope, { manager: {} as never });
+      await rbacManager(scope, { manager: {} as never, queries: {} as never });
       await clusterHealthRoutes(scope, { store: {}, clock: {} } as never);
     },
   });

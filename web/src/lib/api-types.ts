@@ -371,6 +371,21 @@ export type AccessReview = {
   }>;
 };
 
+export type PreviewPolicyRequest = {
+  readonly policyDocumentJson?: string;
+  readonly policyDocument?: PolicyDocumentInput;
+  readonly sql?: string;
+  readonly values?: Readonly<Record<string, ReadonlyArray<string>>>;
+};
+
+export type PolicyPreview = {
+  readonly sql?: string;
+  readonly database?: string;
+  readonly columnNames?: Readonly<Record<string, string>>;
+  readonly mayRun?: boolean;
+  readonly refusal?: string;
+};
+
 export type HealthCheckEntry = {
   readonly name: string;
   readonly title: string;

@@ -68,6 +68,23 @@ function isScalar(value: unknown): value is string | number | boolean {
   return Math.abs(value) <= Number.MAX_SAFE_INTEGER && /^-?[\d.]+$/.test(String(value));
 }
 
+const CLAIM = 'subject.claims.';
+
+/** The values of a caller who is tried; claims are texts. @param given by name such as `subject.email`, as `shownValues` returns them */
+export function triedValues(given: Readonly<Record<string, readonly string[]>>): CallerValues {
+  const claims = Object.entries(given)
+    .filter(([name]) => name.startsWith(CLAIM))
+    .map(([name, values]) => [name.slice(CLAIM.length), claimValue(values.length === 1 ? values[0] : values)] as const)
+    .filter((claim): claim is [string, CallerValue] => claim[1] !== undefined);
+  return {
+    ...valuesBy((name) => {
+      const values = (given[`subject.${name}`] ?? []).filter(isLiteral);
+      return name === 'groups' ? values : values.slice(0, 1);
+    }),
+    ...claimValues(Object.fromEntries(claims)),
+  };
+}
+
 /** The values of a caller with several subjects: one that differs between them is none, groups are those of all. */
 export function combinedValues(all: readonly CallerValues[]): CallerValues {
   return valuesBy((name) => {

@@ -4,6 +4,7 @@ import { Directory } from '../../../../src/access/directory.ts';
 import { type ColumnLookup, RbacManager, type TableLookup } from '../../../../src/access/manager/manager.ts';
 import { PREDEFINED_POLICIES, PREDEFINED_ROLES } from '../../../../src/access/policy/predefined.ts';
 import type { Principal } from '../../../../src/access/principal.ts';
+import type { LimitedQueryDependencies } from '../../../../src/api/engine/limited-query.ts';
 import { rbacManager } from '../../../../src/api/rbac/index.ts';
 import type { AppDependencies } from '../../../../src/api/app.ts';
 import type { UsageTracker } from '../../../../src/access/usage/usage-tracker.ts';
@@ -42,10 +43,12 @@ export async function testGateway(
     tables?: TableLookup;
     schemas?: ColumnLookup;
     usage?: UsageTracker;
+    /** By default no table is known: only for tests that preview no query. */
+    queries?: LimitedQueryDependencies;
   } = {},
 ): Promise<TestGateway> {
   const { roles = ['system-admin'], principal = ALICE, store = new MemoryStore(), parts, usage } = options;
-  const { tables, schemas } = options;
+  const { tables, schemas, queries = { engine: {} as never, schemas: {} as never } } = options;
   if (!store.get('Role', 'system-admin')) {
     store.seed(...PREDEFINED_POLICIES, ...PREDEFINED_ROLES);
     for (const name of roles) {
@@ -67,7 +70,7 @@ export async function testGateway(
   const app = await testApp({
     authorizer: directory,
     principal,
-    register: (scope) => rbacManager(scope, { manager }),
+    register: (scope) => rbacManager(scope, { manager, queries }),
     ...(parts ? { parts } : {}),
   });
   return {
