@@ -53,6 +53,18 @@ async function someResources(): Promise<void> {
     description: 'Orders without customers',
     policyDocument: { version: 'v1', statements },
   });
+  const conditions = {
+    rowFilters: ['city IN (${subject.groups})', "status <> 'RETURNED'"],
+    columns: { deny: ['note'], mask: { price: 'floor(price / 100) * 100' } },
+  };
+  await post(`${RBAC}/policies`, {
+    name: 'orders-of-a-city',
+    description: 'Orders of the cities of a user',
+    policyDocument: {
+      version: 'v1',
+      statements: [{ effect: 'allow', actions: ['Query'], resources: ['srn2:table#orders'], conditions }],
+    },
+  });
   await post(`${RBAC}/roles`, { name: 'analysts', description: 'Who reads orders' });
   await post(`${RBAC}/roles/srn2:role%23analysts/attach-policy`, { policySrn: 'srn2:policy#read-orders' });
   for (const [subjectType, subject] of [
@@ -99,6 +111,18 @@ const PAGES: readonly { name: string; path: string; ready?: (page: Page) => Prom
     ready: (page) => page.getByText('ada@example.com').waitFor(),
   },
   { name: 'policies', path: '/ui/access?tab=policies&name=read-orders', ready: editor },
+  {
+    name: 'policy-form',
+    path: '/ui/access?tab=policies&name=orders-of-a-city',
+    ready: async (page) => {
+      await page.getByRole('button', { name: 'Form', exact: true }).click();
+      await page.getByLabel('Value of subject.groups').fill('Berlin, Zürich');
+      await page.locator('.printed').getByText('Zürich').waitFor();
+      await page.getByRole('button', { name: 'Show the first rows' }).click();
+      await page.getByRole('region', { name: 'First rows' }).waitFor();
+      await page.evaluate("document.querySelector('.conditions').scrollIntoView()");
+    },
+  },
   {
     name: 'assignments',
     path: '/ui/access?tab=assignments',
@@ -172,7 +196,7 @@ describe.each(['light', 'dark'] as const)('every page in the %s theme', (colorSc
       await picture(page, `dashboard-${name}-${colorScheme}`);
       expect(await accessibility(page)).toEqual([]);
       await page.setViewportSize({ width: 390, height: 800 });
-      if (colorScheme === 'light' && (name === 'health' || name === 'queries'))
+      if (colorScheme === 'light' && (name === 'health' || name === 'queries' || name === 'policy-form'))
         await picture(page, `dashboard-${name}-phone`);
       // Nothing exceeds the width of a phone.
       expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { meaningOf } from '../../../web/src/pages/access/meaning.ts';
+import { meaningOf, partInWords } from '../../../web/src/pages/access/meaning.ts';
 
 type Statement = Parameters<typeof meaningOf>[0][number];
 const allow = (actions: string[] | undefined, ...resources: string[]): Statement => ({
@@ -52,5 +52,18 @@ describe('what statements mean', () => {
   it('stays one sentence with many statements', () => {
     const many = Array.from({ length: 40 }, (_, index) => allow(['Query'], `srn2:table#t${index}`));
     expect(meaningOf(many)).toMatch(/^Allows .*; and 35 more\.$/);
+  });
+});
+
+describe('what several statements allow together', () => {
+  it.each<[Parameters<typeof partInWords>[0], string]>([
+    [{}, ''],
+    [{ rowFilters: [["region = 'eu'", 'a > 1']] }, "only rows where region = 'eu' and a > 1"],
+    [
+      { rowFilters: [['a > 1', 'b'], ['c']], columns: { allow: ['a', 'b'] } },
+      'only rows where (a > 1 and b) or (c); only the columns a and b',
+    ],
+  ])('%j', (conditions, words) => {
+    expect(partInWords(conditions)).toBe(words);
   });
 });

@@ -22,6 +22,8 @@ describe('completion in a policy', () => {
     expect(offered('{"actions": ["Query"], "resources": ["')).toContain('srn2:table#');
     expect(offered('{"actions": ["Query"], "')).toContain('resources');
     expect(offered('{"effect": allow')).toEqual([]);
+    expect(offered('{"resources": ["srn2:table#x"], "conditions": {"')).toContain('rowFilters');
+    expect(offered('{"conditions": {"rowFilters": ["')).toEqual([]);
   });
 
   it('offers the known tables', () => {
@@ -60,6 +62,18 @@ describe('the position in an error message', () => {
     const [found, ...others] = locate(text, '`statements[1].actions[0]`: there is no action `Qurey`');
     expect(others).toEqual([]);
     expect(text.slice(found?.from, found?.to)).toBe('"actions": ["Qurey"],');
+  });
+
+  it('is found behind a statement with conditions, whose texts have braces', () => {
+    const conditions = { rowFilters: ['a = ${subject.email}'], columns: { mask: { mail: "'{'" } } };
+    const limited = prettyJson({
+      statements: [
+        { effect: 'allow', conditions },
+        { effect: 'deny', resources: ['x'] },
+      ],
+    });
+    const [found] = locate(limited, 'statements[1].resources[0]: is no resource');
+    expect(limited.slice(found?.from, found?.to)).toBe('"resources": ["x"]');
   });
 
   it('is the statement if the field is missing, and none if the statement is missing', () => {

@@ -3,26 +3,30 @@ import { useState } from 'preact/hooks';
 import { BusyButton, ErrorNote, Form } from './basics.tsx';
 import { Dialog } from './dialog.tsx';
 
-/** A dialog with a form that creates a resource. Closing it with input requires a confirmation. */
-export function NewDialog(props: {
+interface NewDialogProps {
   title: string;
   wide?: boolean;
   onClose: () => void;
   /** Label of the button; `Create` by default. */
   action?: string;
   complete: boolean;
+  /** Whether there is input from before, or that no field shows. */
+  hasInput?: boolean;
   onCreate: () => Promise<unknown>;
   error: string | undefined;
   children: ComponentChildren;
-}): JSX.Element {
-  const [hasInput, setHasInput] = useState(false);
+}
+
+/** A dialog with a form that creates a resource. Closing it with input requires a confirmation. */
+export function NewDialog(props: NewDialogProps): JSX.Element {
+  const [typed, setTyped] = useState(false);
   const [confirming, setConfirming] = useState(false);
   const close = (): void => {
-    if (hasInput && !confirming) setConfirming(true);
+    if ((typed || props.hasInput === true) && !confirming) setConfirming(true);
     else props.onClose();
   };
   const onInput = (): void => {
-    setHasInput(true);
+    setTyped(true);
     setConfirming(false);
   };
   const create = async (): Promise<void> => {

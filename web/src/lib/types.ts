@@ -24,6 +24,7 @@ export type {
   QueryStatus,
   Policy,
   PolicyDocument,
+  PolicyPreview,
   PolicySummary,
   ResultStoreUsage,
   Role,

@@ -16,6 +16,7 @@ import { visible } from '../lib/visible.ts';
 import { useDraft } from '../lib/use-draft.ts';
 import { useData } from '../lib/use-data.ts';
 import { Also, bySubjectType, subjectsOf, textOf } from './who-can/subjects.tsx';
+import { meaningOf, partInWords } from './access/meaning.ts';
 import { COMMON_ACTIONS, RESOURCES } from './access/policy-assist.ts';
 
 const TABLE = 'srn2:table#';
@@ -55,6 +56,7 @@ function DecidingStatements(props: {
               {match.statementIndex + 1} of policy <code>{visible(match.policy ?? '')}</code> in role{' '}
               <code>{visible(match.role ?? '')}</code>
             </p>
+            {match.resources && <p>{visible(meaningOf([{ ...match, resources: match.resources }]))}</p>}
             {statements.map((statement, index) => (
               <pre
                 key={index}
@@ -136,6 +138,19 @@ async function decide({ subject, also, action, resource }: Question): Promise<De
   return { decision, policies: await loadPolicies(decision), asked };
 }
 
+/** What may be read of the table, in words. */
+function ReadablePart(props: { conditions: NonNullable<SimulatedDecision['conditions']> }): JSX.Element {
+  const { conditions } = props;
+  const part = partInWords(conditions);
+  const values = Object.entries(conditions.values ?? {}).map(([name, texts]) => `${name} is ${texts.join(', ')}`);
+  return (
+    <>
+      <p>{visible(part === '' ? 'The whole table, by all statements together.' : `It reads ${part}.`)}</p>
+      {values.length > 0 && <p class="muted">{visible(values.join('; '))}.</p>}
+    </>
+  );
+}
+
 function Decision(props: { decided: Decided }): JSX.Element {
   const { decision, policies, asked } = props.decided;
   return (
@@ -143,7 +158,7 @@ function Decision(props: { decided: Decided }): JSX.Element {
       <p class="decision">
         <Badge tone={TONES[decision.decision]}>{decision.decision}</Badge> {REASONS[decision.reason]}
       </p>
-      {decision.conditions && <pre>{prettyJson(decision.conditions)}</pre>}
+      {decision.conditions && <ReadablePart conditions={decision.conditions} />}
       <DecidingStatements decision={decision} policies={policies} />
       <CopyAs call={asked} />
     </div>

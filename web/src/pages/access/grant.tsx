@@ -4,7 +4,7 @@ import { BusyButton, CopyButton, ErrorNote, Form, Name, Until, Warnings } from '
 import { RoleLink } from '../../components/name-links.tsx';
 import { NO_SUBJECT, SubjectFields, TextField, UntilField } from '../../components/fields.tsx';
 import { UntilPresets } from '../../components/until-presets.tsx';
-import { TablePicker } from '../../components/table-picker.tsx';
+import { TablePicker } from '../../components/name-picker.tsx';
 import { call } from '../../lib/api.ts';
 import { expiryOf, prettyJson } from '../../lib/format.ts';
 import { useChange } from '../../lib/use-change.ts';

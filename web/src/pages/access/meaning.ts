@@ -45,16 +45,43 @@ function resourcesOf(resources: readonly string[]): string {
 const actionsOf = ({ actions }: PolicyStatement): string =>
   actions === undefined || actions.includes('*') ? 'every action' : listed(actions);
 
-/** ` (only rows where region = 'eu'; without the columns mail and phone)` */
-function partOf({ conditions }: PolicyStatement): string {
-  const { rowFilters = [], columns: { allow, deny, mask } = {} } = conditions ?? {};
-  const parts = [
-    rowFilters.length > 0 && `only rows where ${rowFilters.join(' and ')}`,
+/** The conditions of a statement, or of several together: then each list of row filters is an alternative. */
+export interface Part {
+  readonly rowFilters?: readonly string[] | readonly (readonly string[])[] | undefined;
+  readonly columns?:
+    | {
+        readonly allow?: readonly string[] | undefined;
+        readonly deny?: readonly string[] | undefined;
+        readonly mask?: Readonly<Record<string, string>> | undefined;
+      }
+    | undefined;
+}
+
+/** `a and b`; `(a and b) or (c)` for alternatives */
+function rowsOf(filters: NonNullable<Part['rowFilters']>): string {
+  const alternatives = filters.filter((one): one is readonly string[] => typeof one !== 'string');
+  if (alternatives.length === 0) return filters.join(' and ');
+  const [only] = alternatives;
+  if (alternatives.length === 1 && only !== undefined) return only.join(' and ');
+  return alternatives.map((all) => `(${all.join(' and ')})`).join(' or ');
+}
+
+/** `only rows where region = 'eu'; without the columns mail and phone`; empty for everything */
+export function partInWords({ rowFilters = [], columns: { allow, deny, mask } = {} }: Part): string {
+  return [
+    rowFilters.length > 0 && `only rows where ${rowsOf(rowFilters)}`,
     allow && `only the columns ${listed(allow)}`,
     deny && `without the columns ${listed(deny)}`,
     mask && `with other values for ${listed(Object.keys(mask))}`,
-  ].filter((part) => typeof part === 'string');
-  return parts.length === 0 ? '' : ` (${parts.join('; ')})`;
+  ]
+    .filter((part) => typeof part === 'string')
+    .join('; ');
+}
+
+/** ` (only rows where region = 'eu'; without the columns mail and phone)` */
+function partOf({ conditions }: PolicyStatement): string {
+  const part = partInWords(conditions ?? {});
+  return part === '' ? '' : ` (${part})`;
 }
 
 /** `Query and Get* on the table orders`, once for each distinct text. */

@@ -12,6 +12,7 @@ import { setQuery } from '../../lib/router.ts';
 import type { Policy, PolicySummary } from '../../lib/types.ts';
 import { useChange } from '../../lib/use-change.ts';
 import { useData, type Data } from '../../lib/use-data.ts';
+import { useDraftOr } from '../../lib/use-draft.ts';
 import { useVersionedDraft, type SavedVersion, type VersionedDraft } from '../../lib/use-versioned-draft.ts';
 import { visible } from '../../lib/visible.ts';
 import { BothChanges, Conflict } from './conflict.tsx';
@@ -27,9 +28,19 @@ const EXAMPLE = prettyJson({
 });
 
 function NewPolicy(props: { onDone: (name: string | undefined) => void }): JSX.Element {
-  const [text, setText] = useState(EXAMPLE);
+  const [text, setText, discard] = useDraftOr('new/policies/document', EXAMPLE);
   return (
-    <NewNamed title="New policy" path="/policies" wide body={{ policyDocumentJson: text }} onDone={props.onDone}>
+    <NewNamed
+      title="New policy"
+      path="/policies"
+      wide
+      body={{ policyDocumentJson: text }}
+      hasInput={text !== EXAMPLE}
+      onDone={(name) => {
+        discard();
+        props.onDone(name);
+      }}
+    >
       {(serverError, clearError) => (
         <DocumentEditor
           value={text}
@@ -121,6 +132,20 @@ function usePolicyForm(path: string, name: string, onChanged: () => void): Polic
   };
 }
 
+/** What a document that is not saved means; nothing while it is not one. */
+function Meaning(props: { label: string; text: string }): JSX.Element | null {
+  try {
+    const { statements } = JSON.parse(props.text) as Policy['policyDocument'];
+    return (
+      <p>
+        {props.label}: {visible(meaningOf(statements))}
+      </p>
+    );
+  } catch {
+    return null;
+  }
+}
+
 /** What saving would change, or the conflict with what somebody else saved meanwhile. */
 function PolicyChanges(props: { policy: Tagged<Policy>; form: PolicyForm; conflict: boolean }): JSX.Element | null {
   const { policy, form, conflict } = props;
@@ -134,6 +159,8 @@ function PolicyChanges(props: { policy: Tagged<Policy>; form: PolicyForm; confli
   if (!conflict) return <Difference label="What Save changes" before={content} after={mine} />;
   return (
     <Conflict what="policy" {...policy} onKeepMine={() => form.save(policy, policy.etag)} onTakeTheirs={form.discard}>
+      <Meaning label="Saved" text={policy.policyDocumentJson} />
+      <Meaning label="Yours" text={input['policyDocumentJson'] ?? policy.policyDocumentJson} />
       <BothChanges base={base?.content ?? ''} theirs={content} mine={mine} />
     </Conflict>
   );

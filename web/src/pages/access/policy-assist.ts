@@ -5,8 +5,23 @@ import { ACTIONS_BY_KIND } from '../../lib/action-kinds.ts';
 /** Characters before and after the cursor that are examined. */
 const NEAR = 2000;
 /** Completions in a policy document: field names, and common values of fields. */
-const KEYS = ['version', 'statements', 'description', 'effect', 'actions', 'resources'];
+const KEYS = [
+  'version',
+  'statements',
+  'description',
+  'effect',
+  'actions',
+  'resources',
+  'conditions',
+  'rowFilters',
+  'columns',
+  'allow',
+  'deny',
+  'mask',
+];
 const EFFECTS = ['allow', 'deny'];
+/** Lists whose content nothing here knows. */
+const FILTER_FIELDS = new Set(['rowFilters', 'allow', 'deny']);
 /** All actions, the most common ones first. */
 export const COMMON_ACTIONS = [
   ...new Set(
@@ -27,7 +42,11 @@ export const RESOURCES = [
 
 /** The actions that exist on the resources of a statement; all while it has none. @param text of the statement, as far as it is written */
 function actionsFor(text: string): readonly string[] {
-  const kinds = [...text.matchAll(/"srn2:(?:[^"]*:)?([a-z-]+)#[^":]*"/g)].map((match) => match[1] ?? '');
+  return possibleActions([...text.matchAll(/"srn2:(?:[^"]*:)?([a-z-]+)#[^":]*"/g)].map((match) => match[1] ?? ''));
+}
+
+/** The actions that exist on resources of these kinds, the most common ones first; all for no kind and for one that is not known. */
+export function possibleActions(kinds: readonly string[]): readonly string[] {
   if (kinds.length === 0 || kinds.some((kind) => !(kind in ACTIONS_BY_KIND))) return COMMON_ACTIONS;
   const known = new Set(kinds.flatMap((kind) => ACTIONS_BY_KIND[kind] ?? []));
   const isPossible = (action: string): boolean =>
@@ -53,7 +72,7 @@ export function completePolicy(
   // After an odd number of quotes on the line, this quote closes a text.
   const onLine = before.slice(before.lastIndexOf('\n') + 1);
   if ((onLine.replace(/\\./g, '').split('"').length - 1) % 2 === 1) return null;
-  const fields = [...before.matchAll(/"(version|effect|actions|resources|description)"\s*:/g)];
+  const fields = [...before.matchAll(/"(version|effect|actions|resources|description|rowFilters|allow|deny)"\s*:/g)];
   const last = fields.at(-1);
   const between = last ? before.slice((last.index ?? 0) + last[0].length) : '';
   const inList = last !== undefined && /^\s*(\[[^\]]*)?$/.test(between);
@@ -67,7 +86,9 @@ export function completePolicy(
           ? [...RESOURCES, ...[...tables].map((name) => `srn2:table#${name}`)]
           : field === 'version'
             ? ['v1']
-            : KEYS;
+            : FILTER_FIELDS.has(field ?? '')
+              ? []
+              : KEYS;
   return { from: word.from + 1, options: choices.map((label) => ({ label })), validFor: /^[^"\n]*$/ };
 }
 
@@ -94,6 +115,21 @@ export function unknownTables(text: string, tables: ReadonlySet<string>): Diagno
   return found;
 }
 
+const STRING_OR_BRACKET = /"(?:[^"\\]|\\.)*"|[{}[\]]/g;
+
+/** Where each statement opens: an object in a list of the document. */
+function statementStarts(text: string): number[] {
+  const starts: number[] = [];
+  let depth = 0;
+  for (const { 0: token, index } of text.matchAll(STRING_OR_BRACKET)) {
+    if (token === '{' || token === '[') {
+      if (token === '{' && depth === 2) starts.push(index);
+      depth++;
+    } else if (token === '}' || token === ']') depth--;
+  }
+  return starts;
+}
+
 /**
  * Converts an error message of the gateway with a path, such as `statements[1].actions[0]`, to an error marker in the text.
  * @returns an empty list when the path is not found in the text
@@ -101,9 +137,7 @@ export function unknownTables(text: string, tables: ReadonlySet<string>): Diagno
 export function locate(text: string, message: string): Diagnostic[] {
   const path = /statements\[(\d+)\](?:\.(\w+))?/.exec(message);
   if (!path) return [];
-  const opening = [...text.matchAll(/\{/g)].map((match) => match.index);
-  // The first brace opens the document. Statements contain no objects, so that brace n + 2 opens statement n.
-  const start = opening[Number(path[1]) + 1];
+  const start = statementStarts(text)[Number(path[1])];
   if (start === undefined) return [];
   const field = path[2] === undefined ? -1 : text.indexOf(`"${path[2]}"`, start);
   const from = field < 0 ? start : field;

@@ -1,12 +1,10 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { SqlTables } from '../../components/code-mirror.ts';
-import { call } from '../../lib/api.ts';
-import type { TableSchema } from '../../lib/types.ts';
+import { columnsOf } from '../../lib/table-columns.ts';
 
 /** Maximum tables of one query text whose columns are read. */
 const MAX_TABLES = 8;
 const NAME = /"([^"\n]+)"|[A-Za-z_][\w.]*/g;
-const FIELDS = ['dimensionFieldSpecs', 'metricFieldSpecs', 'dateTimeFieldSpecs', 'complexFieldSpecs'] as const;
 
 /** The tables of `known` that a query text names, in order of appearance. */
 function tablesIn(sql: string, known: ReadonlySet<string>): string[] {
@@ -17,11 +15,6 @@ function tablesIn(sql: string, known: ReadonlySet<string>): string[] {
     if (found.size === MAX_TABLES) break;
   }
   return [...found];
-}
-
-async function columnsOf(table: string, signal: AbortSignal): Promise<string[]> {
-  const schema = await call<TableSchema>(`/tables/${encodeURIComponent(table)}/schema`, { signal });
-  return FIELDS.flatMap((group) => (schema[group] ?? []).map((field) => field.name));
 }
 
 export interface Schemas {

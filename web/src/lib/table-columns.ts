@@ -1,0 +1,10 @@
+import { call } from './api.ts';
+import type { TableSchema } from './types.ts';
+
+const FIELDS = ['dimensionFieldSpecs', 'metricFieldSpecs', 'dateTimeFieldSpecs', 'complexFieldSpecs'] as const;
+
+/** The columns of a table. @throws {ApiError} 403 where the caller may not read its schema */
+export async function columnsOf(table: string, signal: AbortSignal): Promise<string[]> {
+  const schema = await call<TableSchema>(`/tables/${encodeURIComponent(table)}/schema`, { signal });
+  return FIELDS.flatMap((group) => (schema[group] ?? []).map((field) => field.name));
+}
