@@ -68,7 +68,7 @@ describe('the position in an error message', () => {
     const conditions = { rowFilters: ['a = ${subject.email}'], columns: { mask: { mail: "'{'" } } };
     const limited = prettyJson({
       statements: [
-        { effect: 'allow', conditions },
+        { effect: 'allow', conditions, resources: ['y'] },
         { effect: 'deny', resources: ['x'] },
       ],
     });
