@@ -294,7 +294,7 @@ function deny(user: string, role: string): void {
 
 describe('every operation that changes something', () => {
   /** Operations that change no access, no data and no setting. */
-  const READS = ['simulateAccess', 'submitQuery', 'openSession', 'endSession', 'openOidcSession'];
+  const READS = ['simulateAccess', 'previewPolicy', 'submitQuery', 'openSession', 'endSession', 'openOidcSession'];
   /** See the tests of health and of paginated queries. */
   const ELSEWHERE = [
     ...['setClusterHealthState', 'createHealthMute', 'deleteHealthMute'],

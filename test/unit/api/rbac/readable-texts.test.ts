@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { tableNameOf, type TableName } from '../../../../src/pinot/table-name.ts';
 import { policy, role, roleAssignment } from '../../../builders/resources.ts';
 import { testGateway, type Answer, type TestGateway } from './gateway.ts';
 
@@ -77,8 +78,28 @@ const ROUTES: Readonly<Record<string, Call>> = {
       action: 'Query',
     },
   ],
+  previewPolicy: (names) => [
+    'POST',
+    '/preview-policy',
+    {
+      policyDocument: { version: 'v1', statements: [{ effect: 'allow', resources: ['srn2:table#*'] }] },
+      sql: `SELECT * FROM "${names.table.toUpperCase()}"`,
+    },
+  ],
   whoCan: (names) => ['GET', `/who-can?action=Query&resource=${srn('table', names.table)}`],
   accessReview: () => ['GET', '/access-review'],
+};
+
+/** The engine has the one table, and compares names without case. */
+const QUERIES = {
+  engine: {
+    actualTables: async (names: readonly TableName[]) =>
+      names.map((name) => (name.toLowerCase() === SECRET.table ? tableNameOf(SECRET.table) : name)),
+    currentTables: async () => [tableNameOf(SECRET.table)],
+    tableNames: () => [tableNameOf(SECRET.table)],
+    isLogical: () => false,
+  },
+  schemas: {} as never,
 };
 
 let gateway: TestGateway;
@@ -86,7 +107,7 @@ afterEach(() => (gateway as TestGateway | undefined)?.app.close());
 
 /** @param actions of the caller; none: it has no role */
 async function start(actions?: readonly string[]): Promise<void> {
-  gateway = await testGateway({ roles: actions === undefined ? [] : ['blind'] });
+  gateway = await testGateway({ roles: actions === undefined ? [] : ['blind'], queries: QUERIES });
   gateway.store.seed(
     policy(SECRET.policy, {
       statements: [
@@ -112,7 +133,8 @@ async function send(call: Call, names: Names): Promise<{ status: number; text: s
 function textOf({ body, headers }: Answer, names: Names): string {
   const { etag } = headers;
   let text = JSON.stringify({ body, etag }).replaceAll(/"timestamp":"[^"]*"/g, '"timestamp":""');
-  for (const [kind, name] of Object.entries(names)) text = text.replaceAll(name, `<${kind}>`);
+  for (const [kind, name] of Object.entries(names))
+    text = text.replaceAll(name, `<${kind}>`).replaceAll(name.toUpperCase(), `<${kind} as written>`);
   return text;
 }
 
