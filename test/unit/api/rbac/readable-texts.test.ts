@@ -268,6 +268,13 @@ describe('a response to a write', () => {
   });
 });
 
+it('a preview names a table as its request does, whether the table exists', async () => {
+  await start(WRITES);
+  const existing = await send(ROUTES['previewPolicy']!, SECRET);
+  expect(existing).toEqual(await send(ROUTES['previewPolicy']!, ABSENT));
+  expect(existing.text).toContain('`GetSchema` on `srn2:table#<table as written>`');
+});
+
 describe('a simulation', () => {
   it('shows the roles and statements that the caller may read, and says that there are others', async () => {
     await start(WRITES);

@@ -44,6 +44,6 @@ export async function firstRows(preview: PolicyPreview, signal: AbortSignal): Pr
   const [failure] = exceptions;
   if (failure !== undefined) throw new ApiError(0, failure.message.split('\n', 1)[0] ?? '');
   const columns = (resultTable?.dataSchema?.columnNames ?? []).map((name, index) => columnNames[index] ?? name);
-  const rows = (resultTable?.rows ?? []) as readonly (readonly unknown[])[];
+  const rows = resultTable?.rows ?? [];
   return { columns, rows: rows.slice(0, MAX_ROWS), more: rows.length > MAX_ROWS };
 }
