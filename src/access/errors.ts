@@ -27,12 +27,14 @@ export class PreconditionFailed extends ManagerError {
   readonly version: string;
   readonly right: ReadRight;
 
-  /** @param what was changed since it was read */
-  constructor(what: string, version: string, right: ReadRight) {
+  /** @param what was changed since it was read, or exists already where `header` is If-None-Match */
+  constructor(what: string, version: string, right: ReadRight, header: 'If-Match' | 'If-None-Match' = 'If-Match') {
     const current = { rights: [right], text: `, its current version is \`"${version}"\``, otherwise: '' };
     super(
       'conflict',
-      readableText`\`If-Match\`: ${what} was changed since it was read${current}: read it again and repeat the change`,
+      header === 'If-Match'
+        ? readableText`\`If-Match\`: ${what} was changed since it was read${current}: read it again and repeat the change`
+        : readableText`\`If-None-Match\`: ${what} exists already${current}: send the request without this header to change it`,
     );
     this.name = 'PreconditionFailed';
     this.version = version;

@@ -1,6 +1,6 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ServiceToken } from '../resources/kinds.ts';
-import type { PreviousHash, ServiceTokenStatus } from '../resources/service-token.ts';
+import { MAX_PREVIOUS_HASHES, type PreviousHash, type ServiceTokenStatus } from '../resources/service-token.ts';
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 export const ACCESS_KEY_LENGTH = 16;
@@ -95,4 +95,28 @@ export function hashesOf({ status }: ServiceToken): TokenHashes | undefined {
 /** The fields of the status for hashesOf(). */
 export function hashFields({ accessKey, secretHash, previousHashes }: TokenHashes): Partial<ServiceTokenStatus> {
   return { accessKey, secretHash, ...(previousHashes.length === 0 ? {} : { previousHashes: [...previousHashes] }) };
+}
+
+/** How long a secret key that a rotation replaces is accepted, where the rotation says nothing else. */
+export const DEFAULT_GRACE_MS = 24 * 3_600_000;
+
+/** Previous secret keys that are still accepted, the one that ends first at the beginning. */
+export function acceptedPrevious(hashes: TokenHashes | undefined, now: number): PreviousHash[] {
+  return [...(hashes?.previousHashes ?? [])]
+    .filter(({ validUntil }) => Date.parse(validUntil) > now)
+    .sort((a, b) => Date.parse(a.validUntil) - Date.parse(b.validUntil));
+}
+
+/**
+ * The hashes with another secret key.
+ * @param formerUntil time until which the former secret key is accepted, RFC 3339; undefined if it ends at once
+ */
+export function withSecretKey(
+  hashes: TokenHashes,
+  secretKey: string,
+  { now, formerUntil }: { readonly now: number; readonly formerUntil: string | undefined },
+): TokenHashes {
+  const former = formerUntil === undefined ? [] : [{ hash: hashes.secretHash, validUntil: formerUntil }];
+  const previousHashes = [...acceptedPrevious(hashes, now), ...former].slice(-MAX_PREVIOUS_HASHES);
+  return { accessKey: hashes.accessKey, secretHash: hashSecretKey(secretKey), previousHashes };
 }

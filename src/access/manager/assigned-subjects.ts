@@ -29,6 +29,11 @@ export class AssignedSubjects {
     return spec.subjects.some((other) => this.#equal(other, subject) && expiryOf(other) > expiryOf(subject));
   }
 
+  /** When the subject loses the role: milliseconds since the epoch; Infinity for never, -Infinity if it does not have it. */
+  expiryIn(spec: SubjectsSpec, subject: Subject): number {
+    return Math.max(...spec.subjects.filter((other) => this.#equal(other, subject)).map(expiryOf), -Infinity);
+  }
+
   /** All subjects but this one. */
   others(spec: SubjectsSpec, subject: Subject): Subject[] {
     return spec.subjects.filter((other) => !this.#equal(other, subject));

@@ -1,4 +1,4 @@
-import type { RoleAssignment } from '../../resources/kinds.ts';
+import type { RoleAssignment, ServiceToken } from '../../resources/kinds.ts';
 import { API_VERSION } from '../../resources/meta.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import { subjectProblem } from '../../resources/subject-name.ts';
@@ -171,6 +171,24 @@ export class AssignmentManager {
     const denying = named.filter(({ spec }) => this.#mayDeny(spec.role));
     const allowing = named.filter((assignment) => !denying.includes(assignment));
     for (const { metadata } of [...allowing, ...denying]) await this.#writer.remove(caller, metadata.name, subject);
+  }
+
+  /**
+   * Whether the caller may have what a service token has, until the token ends.
+   * @throws {ManagerError} forbidden; conflict if a role changes meanwhile
+   */
+  async requireMayTakeOver(caller: Principal, { metadata: { name }, spec }: ServiceToken): Promise<void> {
+    const subject = this.#subjects.canonical({ type: 'service-token', name });
+    const untilByRole = new Map<string, number>();
+    // From the store: at another gateway a role may have been assigned that this one has not seen yet.
+    for (const { spec: assigned } of await this.#editor.store.readAll('RoleAssignment')) {
+      const until = this.#subjects.expiryIn(assigned, subject);
+      untilByRole.set(assigned.role, Math.max(until, untilByRole.get(assigned.role) ?? -Infinity));
+    }
+    const now = this.#editor.now();
+    for (const [role, until] of untilByRole) {
+      if (until > now) await this.#escalation.requireMayTakeOver(caller, name, role, Math.min(until, expiryOf(spec)));
+    }
   }
 
   #mayDeny(role: string): boolean {

@@ -79,22 +79,15 @@ export class ResourceEditor {
     return this.inTurn(kind, name, () =>
       this.retryConflicts(wasChanged(kind, name), async (attempt) => {
         const current = await this.#current(kind, name, options.fresh === true ? Infinity : attempt);
-        this.#requireUnchanged(kind, current, options);
+        this.versions.require(kind, current, options.ifMatch);
         const spec = change(current.spec);
+        // Another writer has made the same change, or none is needed.
         if (spec === current.spec) return current;
+        const { replaces } = options;
+        if (replaces !== 'nothing' && !sameSpec(replaces, current)) throw wasChanged(kind, name);
         return this.store.update(kind, this.stamped({ ...current, spec }, author));
       }),
     );
-  }
-
-  /** @throws {StoreError} conflict if the spec is not that of `replaces`. @throws {PreconditionFailed} */
-  #requireUnchanged<K extends Editable>(
-    kind: K,
-    current: ResourceByKind[K],
-    { replaces, ifMatch }: { readonly replaces: ResourceByKind[K] | 'nothing'; readonly ifMatch?: IfMatch | undefined },
-  ): void {
-    this.versions.require(kind, current, ifMatch);
-    if (replaces !== 'nothing' && !sameSpec(replaces, current)) throw wasChanged(kind, current.metadata.name);
   }
 
   /**
@@ -155,6 +148,11 @@ export class ResourceEditor {
     } finally {
       if (this.#queues.get(key) === turn) this.#queues.delete(key);
     }
+  }
+
+  /** The object in the local view, or else in the store: another gateway may have created it just now. @throws {StoreError} not-found */
+  find<K extends Editable>(kind: K, name: string): Promise<ResourceByKind[K]> {
+    return this.#current(kind, name, 1);
   }
 
   /** The object in the local view; after a conflict, or where the view lacks it, that of the store. @throws {StoreError} not-found */

@@ -16,6 +16,7 @@ import { PREDEFINED_POLICIES, SYSTEM_ADMIN } from '../policy/predefined.ts';
 import { policyResource } from '../policy/srn.ts';
 import type { Principal } from '../principal.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
+import { assignmentsRight, readableText } from '../readable-text.ts';
 import { sameSubject } from '../subjects.ts';
 import { problemOfDenies, type AddedDenies } from './deny-containment.ts';
 import {
@@ -25,6 +26,7 @@ import {
   describe,
   describeDeny,
   refused,
+  takingOver,
   unreadable,
   unreadPolicy,
   writing,
@@ -163,21 +165,44 @@ export class EscalationGuard {
     }: { role: string; policies: readonly string[]; subjects: readonly Subject[]; until: number },
   ): Promise<void> {
     const attempt = assigning(`assign role \`${role}\``, role);
-    if (this.#has(caller, attempt)) return;
+    const denies = await this.#requireRole(caller, attempt, { role, policies, until });
+    const own = this.#directory.subjectsOf(caller);
+    const toCaller = subjects.some((subject) => own.some((other) => sameSubject(other, subject)));
+    this.#requireDenies(caller, attempt, { added: denies, already: [], toCaller }, until);
+  }
+
+  /**
+   * Whether the caller may get the secret of a service token, for one of its roles.
+   * @param until until when the token has the role, milliseconds since the epoch; Infinity for no end
+   * @throws {ManagerError} forbidden; conflict if the role changes meanwhile
+   */
+  async requireMayTakeOver(caller: Principal, token: string, role: string, until: number): Promise<void> {
+    const policies = (await this.#store.read('Role', role))?.spec.policies ?? [];
+    await this.#requireRole(caller, takingOver(token, role), { role, policies, until });
+  }
+
+  /** Requires what the role gives. @returns its denies; none for a caller with the right of the attempt, and for `system-admin` */
+  async #requireRole(
+    caller: Principal,
+    attempt: Attempt,
+    { role, policies, until }: { role: string; policies: readonly string[]; until: number },
+  ): Promise<readonly CompiledStatement[]> {
+    if (this.#has(caller, attempt)) return [];
     // Its holders have all of it on access, whatever policies the stored role has and whatever these deny.
-    if (role === SYSTEM_ADMIN) return this.#require(caller, attempt, { gained: ADMINISTRATION }, until);
+    if (role === SYSTEM_ADMIN) {
+      this.#require(caller, attempt, { gained: ADMINISTRATION }, until);
+      return [];
+    }
     // The policies are read before the role: every deny that is found was in its policy when the role had the policy.
     const contents = await this.read(policies);
     const current = await this.#store.read('Role', role);
     if (!sameNames(current?.spec.policies ?? [], policies)) {
-      throw new ManagerError('conflict', `role \`${role}\` was changed by another writer: try again`);
+      const changed = { rights: [assignmentsRight(role)], text: `role \`${role}\``, otherwise: 'the role' };
+      throw new ManagerError('conflict', readableText`${changed} was changed by another writer: try again`);
     }
-    const gained = this.#statements(caller, attempt, policies, contents);
-    const { allows, denies } = byEffect(gained);
+    const { allows, denies } = byEffect(this.#statements(caller, attempt, policies, contents));
     this.#require(caller, attempt, { gained: allows, denied: denies }, until);
-    const own = this.#directory.subjectsOf(caller);
-    const toCaller = subjects.some((subject) => own.some((other) => sameSubject(other, subject)));
-    this.#requireDenies(caller, attempt, { added: denies, already: [], toCaller }, until);
+    return denies;
   }
 
   /** Also required to make an assignment expire earlier. @throws {ManagerError} forbidden */

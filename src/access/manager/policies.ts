@@ -20,7 +20,7 @@ import { readableText, readRight } from '../readable-text.ts';
 import type { EscalationGuard } from './escalation.ts';
 import type { Guards } from './guards.ts';
 import { requireNotPredefined, requireNotReserved, requireSameName } from './roles.ts';
-import { policyView, type PolicyView } from './views.ts';
+import { policyView, versionOf, type PolicyView } from './views.ts';
 
 /** The document is either a JSON string or an object, never both. */
 export interface DocumentFields {
@@ -61,12 +61,19 @@ export class PolicyManager {
     this.#fit = fit;
   }
 
-  /** @throws {StoreError} invalid, already-exists, forbidden */
-  async create(caller: Principal, body: NewPolicy): Promise<PolicyView> {
+  /**
+   * @param options.likeUpdate the body may have the document twice, as that of update()
+   * @throws {StoreError} invalid, already-exists, forbidden
+   */
+  async create(
+    caller: Principal,
+    body: NewPolicy,
+    options: { readonly likeUpdate?: boolean } = {},
+  ): Promise<PolicyView> {
     const { name, description } = body;
     requireName(name);
     requireNotReserved('Policy', name);
-    const { statements } = requireDocument(body);
+    const { statements } = options.likeUpdate === true ? changedDocument(body, undefined) : requireDocument(body);
     if (this.#editor.store.get('Policy', name)) {
       throw new ManagerError('already-exists', `policy \`${name}\` exists already`);
     }
@@ -80,6 +87,12 @@ export class PolicyManager {
       spec,
     };
     return policyView(await this.#editor.store.create('Policy', policy));
+  }
+
+  /** In the local view; undefined if there is no such policy. */
+  version(name: string): string | undefined {
+    const policy = this.#editor.store.get('Policy', name);
+    return policy && versionOf(policy.metadata);
   }
 
   /** @throws {StoreError} not-found */
@@ -123,7 +136,7 @@ export class PolicyManager {
 
   /** Absent fields stay unchanged. @throws {StoreError} not-found, invalid, conflict, forbidden */
   async update(caller: Principal, name: string, changes: PolicyChanges, ifMatch?: IfMatch): Promise<PolicyView> {
-    const current = this.#editor.mustGet('Policy', name);
+    const current = await this.#editor.find('Policy', name);
     requireSameName('Policy', name, changes.name);
     requireNotPredefined('Policy', name);
     const { description = current.spec.description } = changes;
@@ -131,7 +144,8 @@ export class PolicyManager {
     const spec: PolicySpec = { ...(description === undefined ? {} : { description }), statements };
     await this.#requireFit(caller, statements, current.spec.statements);
     this.#escalation.requireMayWritePolicy(caller, name, current.spec, spec);
-    return policyView(await this.#editor.edit('Policy', name, caller, () => spec, { replaces: current, ifMatch }));
+    const change = (stored: PolicySpec): PolicySpec => (isDeepStrictEqual(stored, spec) ? stored : spec);
+    return policyView(await this.#editor.edit('Policy', name, caller, change, { replaces: current, ifMatch }));
   }
 
   /** @throws {StoreError} not-found; conflict while a role has the policy; forbidden */
@@ -158,16 +172,20 @@ function hasDocument(fields: DocumentFields): boolean {
 }
 
 /**
- * The document of a change. A body that GET returned has it twice; then the one that was changed counts.
+ * The document of a new policy or of a change. A body that GET returned has it twice; then the one that was changed counts.
+ * @param current the stored spec; undefined for a new policy
  * @throws {ManagerError} invalid
  */
-function changedDocument({ policyDocumentJson, policyDocument }: DocumentFields, current: PolicySpec): PolicySpec {
-  const { statements } = current;
+function changedDocument(
+  { policyDocumentJson, policyDocument }: DocumentFields,
+  current: PolicySpec | undefined,
+): PolicySpec {
+  const statements = current?.statements;
   if (policyDocumentJson === undefined) return requireDocument({ policyDocument }, statements);
   const byText = requireDocument({ policyDocumentJson }, statements);
   if (policyDocument === undefined) return byText;
   const byObject = requireDocument({ policyDocument }, statements);
-  const same = (a: PolicySpec, b: PolicySpec): boolean => isDeepStrictEqual(a.statements, b.statements);
+  const same = (a: PolicySpec, b: PolicySpec | undefined): boolean => isDeepStrictEqual(a.statements, b?.statements);
   if (same(byText, byObject) || same(byObject, current)) return byText;
   if (same(byText, current)) return byObject;
   throw new ManagerError(

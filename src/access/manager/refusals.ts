@@ -3,7 +3,7 @@ import type { DelegationRight } from '../policy/actions.ts';
 import type { CompiledStatement } from '../policy/compiled-policy.ts';
 import { TooManyComparisons, type MissingGrant } from '../policy/gain.ts';
 import { formatSrn, policyResource, roleResource, type Srn } from '../policy/srn.ts';
-import { readableText, readRight, type GuardedText, type ReadableText } from '../readable-text.ts';
+import { assignmentsRight, readableText, readRight, type GuardedText, type ReadableText } from '../readable-text.ts';
 import type { DenyProblem } from './deny-containment.ts';
 
 /** A change that a caller requests, and the right that allows it without the containment check. */
@@ -16,6 +16,8 @@ export interface Attempt {
   readonly isOwnText?: boolean;
   /** Why it is refused, for callers that may not read the statements that it is about. */
   readonly unread: string;
+  /** Where the caller has not named the role: what is shown to callers that may not read who has it. */
+  readonly unnamed?: string;
 }
 
 export function writing(policy: string): Attempt {
@@ -33,16 +35,23 @@ export function assigning(what: string, role: string): Attempt {
   return { what, right: 'AssignRole', on: roleResource(role), unread };
 }
 
+/** Whoever gets the secret of a service token has its roles. */
+export function takingOver(token: string, role: string): Attempt {
+  const what = `rotate service token \`${token}\``;
+  const unnamed = `you may not ${what}: a statement of one of its roles, which you may not read, exceeds what you hold`;
+  return { ...assigning(what, role), unnamed };
+}
+
 export function unreadable(attempt: Attempt, policy: string): ManagerError {
   const text = `policy \`${policy}\` is invalid and denies everything, so it cannot be compared with your grants`;
   return refused(attempt, unreadPolicy(attempt, policy, text));
 }
 
-export function refused({ what, right, on }: Attempt, reason: string | GuardedText): ManagerError {
-  return new ManagerError(
-    'forbidden',
-    readableText`you may not ${what}: ${reason}; the right \`${right}\` on \`${formatSrn(on)}\` would allow it`,
-  );
+export function refused({ what, right, on, unnamed }: Attempt, reason: string | GuardedText): ManagerError {
+  const text = readableText`you may not ${what}: ${reason}; the right \`${right}\` on \`${formatSrn(on)}\` would allow it`;
+  if (unnamed === undefined) return new ManagerError('forbidden', text);
+  const rights = [assignmentsRight(on.levels[0]?.id ?? '')];
+  return new ManagerError('forbidden', readableText`${{ rights, text, otherwise: unnamed }}`);
 }
 
 /** A reason that is about a policy. Which policies a role has is read with the role. */

@@ -15,9 +15,10 @@ import { ManagerError } from '../errors.ts';
 import { assignmentsRight, readableText } from '../readable-text.ts';
 import type { EscalationGuard } from './escalation.ts';
 import type { Guards } from './guards.ts';
-import { isManagedByRest, roleView, type RoleView } from './views.ts';
+import { isManagedByRest, roleView, versionOf, type RoleView } from './views.ts';
 
 export interface NewRole {
+  /** An RFC 1123 subdomain. */
   readonly name: string;
   readonly description?: string;
 }
@@ -73,6 +74,12 @@ export class RoleManager {
     );
   }
 
+  /** In the local view; undefined if there is no such role. */
+  version(name: string): string | undefined {
+    const role = this.#editor.store.get('Role', name);
+    return role && versionOf(role.metadata);
+  }
+
   get(name: string): RoleView {
     return roleView(this.#editor.mustGet('Role', name));
   }
@@ -92,7 +99,7 @@ export class RoleManager {
     changes: { description?: string; name?: string },
     ifMatch?: IfMatch,
   ): Promise<RoleView> {
-    const base = this.#editor.mustGet('Role', name);
+    const base = await this.#editor.find('Role', name);
     requireSameName('Role', name, changes.name);
     requireNotPredefined('Role', name);
     const { description } = changes;

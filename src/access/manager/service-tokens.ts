@@ -3,15 +3,26 @@ import type { ServiceToken } from '../../resources/kinds.ts';
 import { API_VERSION } from '../../resources/meta.ts';
 import type { Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
-import { formatBearerToken, generateTokenKeys, hashFields, hashSecretKey, type TokenHashes } from '../service-token.ts';
+import {
+  acceptedPrevious,
+  formatBearerToken,
+  generateTokenKeys,
+  hashesOf,
+  hashFields,
+  hashSecretKey,
+  type TokenHashes,
+  type TokenKeys,
+} from '../service-token.ts';
 import { serviceTokenResource, srnText } from '../policy/srn.ts';
+import { compileGlob, globMatches } from '../../platform/glob.ts';
 import type { AssignmentManager } from './assignments.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import type { IfMatch } from './content-versions.ts';
-import type { ResourceEditor } from './editor.ts';
+import { keepsChanging, notFound, type ResourceEditor } from './editor.ts';
 import { isStoreError, ManagerError } from '../errors.ts';
 import { requireFuture } from './expiry.ts';
 import { type ListPart, type ListRange, nameOf, NOTHING, readablePart } from './list-part.ts';
+import { rotated } from './token-rotation.ts';
 import {
   createdAt,
   createdBy,
@@ -29,8 +40,8 @@ export interface NewServiceToken {
   readonly expiresAt?: string | null;
 }
 
-/** Response to creating a token; the only time that the secret is returned. */
-export interface IssuedToken extends Versioned {
+/** Response to creating or rotating a token; the only time that the secret is returned. */
+export interface IssuedToken extends Versioned, Rotation {
   readonly srn: string;
   readonly accessKey: string;
   readonly secretKey: string;
@@ -39,6 +50,16 @@ export interface IssuedToken extends Versioned {
   readonly createdAt: string;
   readonly createdBy: string;
   readonly expiresAt: string | null;
+}
+
+type Rotation = Pick<TokenView, 'rotatedAt' | 'formerSecrets'>;
+
+/** Which tokens are listed. `*` in these texts matches any characters. */
+export interface TokenFilter extends ListRange {
+  /** Without regard to case. */
+  readonly description?: string | undefined;
+  /** SRN of the creator. */
+  readonly createdBy?: string | undefined;
 }
 
 /** Expiry of a token that is being deleted: it has passed by the clock of every gateway. */
@@ -73,24 +94,58 @@ export class ServiceTokenManager {
       await this.#removeIfThere(created);
       throw error;
     }
+    return this.#issued(token, keys);
+  }
+
+  /**
+   * Replaces the secret key. The former one, and those before it, are accepted for no longer than `graceMs`: 0 ends all of them.
+   *
+   * A caller that gets the secret has what the token has, so it must hold that, or be the token itself. Ends are times in the status, so that every
+   * gateway ends a former secret key at the same moment.
+   * @throws {StoreError} not-found, forbidden; conflict where the token cannot be rotated, or has too many former secrets
+   */
+  async rotate(caller: Principal, nameOrKey: string, graceMs: number): Promise<IssuedToken> {
+    const name = this.objectName(nameOrKey);
+    const { store } = this.#editor;
+    const found = await store.read('ServiceToken', name);
+    if (found === undefined) throw notFound('ServiceToken', name);
+    const { uid } = found.metadata;
+    const isSelf = caller.kind === 'service-token' && caller.id === name && caller.uid === uid;
+    if (!isSelf) await this.#assignments.requireMayTakeOver(caller, found);
+    const { secretKey } = generateTokenKeys();
+    const token = await this.#editor.inTurn('ServiceToken', name, () =>
+      this.#editor.retryConflicts(keepsChanging('ServiceToken', name), async (attempt) => {
+        const current = attempt === 1 ? found : await store.read('ServiceToken', name);
+        if (current === undefined || current.metadata.uid !== uid) throw notFound('ServiceToken', name);
+        return store.updateStatus('ServiceToken', rotated(current, secretKey, { now: this.#editor.now(), graceMs }));
+      }),
+    );
+    return this.#issued(token, { accessKey: hashesOf(token)?.accessKey ?? name, secretKey });
+  }
+
+  #issued(token: ServiceToken, keys: TokenKeys): IssuedToken {
+    const { metadata, spec } = token;
     return {
-      version: versionOf(token.metadata),
-      srn: srnText('service-token', keys.accessKey),
+      version: versionOf(metadata),
+      srn: srnText('service-token', metadata.name),
       ...keys,
       bearerToken: formatBearerToken(keys),
-      description: description ?? '',
-      createdAt: createdAt(token.metadata),
-      createdBy: createdBy(token.metadata),
-      expiresAt: expiresAt ?? null,
+      description: spec.description ?? '',
+      createdAt: createdAt(metadata),
+      createdBy: createdBy(metadata),
+      expiresAt: spec.expiresAt ?? null,
+      ...this.#rotation(token),
     };
   }
 
   /** Tokens that the caller may read, by name. */
-  *list(caller: Principal, range: ListRange = {}): Slices<ListPart<ServiceToken>> {
+  *list(caller: Principal, filter: TokenFilter = {}): Slices<ListPart<ServiceToken>> {
     if (!this.#directory.grantsOf(caller).mayAllow('GetServiceToken', 'service-token')) return NOTHING;
-    const mayRead = ({ metadata }: ServiceToken): boolean =>
-      this.#directory.isAllowed(caller, 'GetServiceToken', serviceTokenResource(metadata.name));
-    return yield* readablePart(this.#editor.store.list('ServiceToken'), { keyOf: nameOf, mayRead }, range);
+    const isWanted = wanted(filter);
+    const mayRead = (token: ServiceToken): boolean =>
+      isWanted(token) &&
+      this.#directory.isAllowed(caller, 'GetServiceToken', serviceTokenResource(token.metadata.name));
+    return yield* readablePart(this.#editor.store.list('ServiceToken'), { keyOf: nameOf, mayRead }, filter);
   }
 
   /** @param name object name or access key. @throws {StoreError} not-found */
@@ -155,12 +210,11 @@ export class ServiceTokenManager {
     };
   }
 
-  #rotation({ status }: ServiceToken): Pick<TokenView, 'rotatedAt' | 'formerSecrets'> {
-    const former = (status?.previousHashes ?? []).filter(
-      ({ validUntil }) => Date.parse(validUntil) > this.#editor.now(),
-    );
+  #rotation(token: ServiceToken): Rotation {
+    const former = acceptedPrevious(hashesOf(token), this.#editor.now());
+    const rotatedAt = token.status?.rotatedAt;
     return {
-      ...(status?.rotatedAt === undefined ? {} : { rotatedAt: status.rotatedAt }),
+      ...(rotatedAt === undefined ? {} : { rotatedAt }),
       ...(former.length === 0 ? {} : { formerSecrets: former.map(({ validUntil }) => ({ validUntil })) }),
     };
   }
@@ -190,4 +244,13 @@ export class ServiceTokenManager {
       if (!isStoreError(error, 'not-found')) throw error;
     }
   }
+}
+
+/** Whether a token passes the filter; its name is filtered by readablePart(). */
+function wanted({ description, createdBy: author }: TokenFilter): (token: ServiceToken) => boolean {
+  const described = description === undefined ? undefined : compileGlob(description.toLowerCase());
+  const created = author === undefined ? undefined : compileGlob(author);
+  return ({ metadata, spec }) =>
+    (described === undefined || globMatches(described, (spec.description ?? '').toLowerCase())) &&
+    (created === undefined || globMatches(created, createdBy(metadata)));
 }

@@ -34,6 +34,8 @@ const PARAMETERS: Readonly<Record<string, { readonly pattern?: string; readonly 
   state: { example: 'ENABLE' },
   unusedDays: { example: 90 },
   name: { example: 'team-a-*' },
+  description: { example: 'nightly*' },
+  createdBy: { example: 'srn2:user#ada@example.com' },
   subject: { example: 'ada@example.com' },
   subjectType: { example: 'user-email' },
   check: { example: 'SEGMENT_COUNT_CHECK' },
@@ -123,6 +125,21 @@ const conditional = (name: string, description: string): Fields => ({
 const IF_MATCH = conditional('If-Match', 'Changes the resource only if it has this version (`ETag`); otherwise 412.');
 const IF_NONE_MATCH = conditional('If-None-Match', '304 without a body if the resource has this version (`ETag`).');
 
+const IF_NONE_MATCH_PUT: Fields = {
+  name: 'If-None-Match',
+  in: 'header',
+  required: false,
+  description: '`*`: creates only; 412 if the resource exists.',
+  schema: { type: 'string', enum: ['*'] },
+};
+const CONDITIONS: Readonly<Record<NonNullable<OperationDocs['versions']>, readonly Fields[]>> = {
+  tag: [],
+  read: [IF_NONE_MATCH],
+  write: [IF_MATCH],
+  put: [IF_MATCH, IF_NONE_MATCH_PUT],
+  remove: [IF_MATCH],
+};
+
 /** Adds descriptions, examples, links and version headers to an operation, and patterns to its parameters. */
 export function documentOperation(operation: Fields): void {
   for (const parameter of (operation['parameters'] ?? []) as Fields[]) documentParameter(parameter);
@@ -137,23 +154,27 @@ export function documentOperation(operation: Fields): void {
   ok['description'] = docs.ok;
   if (docs.response !== undefined) addExample(ok, docs.response);
   if (docs.links !== undefined) ok['links'] = docs.links;
-  if (docs.accepted !== undefined) documentAccepted(responses['202'], docs.accepted);
+  if (docs.accepted !== undefined) documentOther(responses['202'], docs.accepted);
+  if (docs.created !== undefined) documentOther(responses['201'], docs.created);
   documentVersions(operation, ok, docs);
 }
 
-function documentAccepted(response: Fields | undefined, accepted: NonNullable<OperationDocs['accepted']>): void {
+/** Another 2xx response than the first. */
+function documentOther(response: Fields | undefined, other: NonNullable<OperationDocs['accepted']>): void {
   if (response === undefined) return;
-  response['description'] = accepted.ok;
-  addExample(response, accepted.response);
+  response['description'] = other.ok;
+  addExample(response, other.response);
 }
 
 function documentVersions(operation: Fields, ok: Fields, { versions }: OperationDocs): void {
   if (versions === undefined) return;
   if (versions !== 'remove') ok['headers'] = { ...(ok['headers'] as Fields | undefined), ETag: ETAG };
-  const condition = versions === 'read' ? IF_NONE_MATCH : versions === 'tag' ? undefined : IF_MATCH;
-  if (condition === undefined) return;
-  operation['parameters'] = [...((operation['parameters'] ?? []) as Fields[]), condition];
-  const responses = operation['responses'] as Fields;
+  const responses = operation['responses'] as Record<string, Fields>;
+  const created = responses['201'];
+  if (created !== undefined) created['headers'] = { ETag: ETAG };
+  const conditions = CONDITIONS[versions];
+  if (conditions.length === 0) return;
+  operation['parameters'] = [...((operation['parameters'] ?? []) as Fields[]), ...conditions];
   if (versions === 'read') responses['304'] ??= { description: 'The resource has the version of `If-None-Match`.' };
 }
 

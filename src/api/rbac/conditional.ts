@@ -42,6 +42,17 @@ export function ifMatchOf({ headers }: FastifyRequest): IfMatch | undefined {
   return tags.filter(({ weak }) => !weak).map(({ value }) => value);
 }
 
+/** Whether the request has `If-None-Match: *`: a PUT with it creates only. @throws {HttpError} 400 for tags */
+export function requiresNone({ headers }: FastifyRequest): boolean {
+  const tags = parseTags('If-None-Match', headers['if-none-match']);
+  if (tags === undefined) return false;
+  if (tags === '*' && headers['if-match'] === undefined) return true;
+  throw new HttpError(
+    400,
+    '`If-None-Match`: with `PUT` only `*` is supported, without `If-Match`: create, and change nothing',
+  );
+}
+
 /**
  * Sends a resource with its `ETag`; 304 where `If-None-Match` names it.
  * @param view a view with its version, which is not part of the body

@@ -9,6 +9,7 @@ import { readRight } from '../../access/readable-text.ts';
 import { policyResource } from '../../access/policy/srn.ts';
 import { requireAllowed } from '../server/context.ts';
 import { HONOURS_IF_MATCH, ifMatchOf, sendTagged } from './conditional.ts';
+import { createOrReplace } from './create-or-replace.ts';
 import {
   CreatePolicyRequest,
   Policy,
@@ -28,6 +29,7 @@ import {
   mayRead,
   nameFromPath,
   POLICY_BODY_BYTES,
+  newOf,
   requireSameSrn,
   writtenView,
 } from './support.ts';
@@ -138,30 +140,36 @@ export function policyRoutes(app: FastifyInstance, manager: RbacManager): void {
       schema: {
         ...describe(
           'updatePolicy',
-          'Replaces the description and the document of a policy; absent fields stay unchanged.',
+          'Creates a policy, or replaces the description and the document of an existing one, of which absent fields stay unchanged. Idempotent.',
         ),
         'x-docs': {
-          ok: 'The changed policy.',
+          ok: 'The policy, changed or as it was.',
           request: { policyDocument: DOCUMENT },
           response: POLICY,
-          versions: 'write',
+          created: { ok: 'The new policy.', response: POLICY },
+          versions: 'put',
           links: { getPolicy: POLICY_LINKS.getPolicy, deletePolicy: POLICY_LINKS.deletePolicy },
         },
         params: PolicyParams,
         body: UpdatePolicyRequest,
-        response: responsesOf(WrittenPolicy, 400, 404, 409, 412),
+        response: { ...responsesOf(WrittenPolicy, 400, 404, 409, 412), 201: WrittenPolicy },
       },
     },
     async (request, reply) => {
       const name = nameOf(request);
       requireSameSrn('policy', name, request.body.srn);
-      const ifMatch = ifMatchOf(request);
-      const updated = await write(request, 'UpdatePolicy', policyResource(name), () =>
-        policies.update(request.principal, name, request.body, ifMatch),
-      );
+      const { principal, body } = request;
+      const written = await createOrReplace(request, reply, {
+        kind: 'Policy',
+        name,
+        resource: policyResource(name),
+        version: () => policies.version(name),
+        create: () => policies.create(principal, newOf(name, body), { likeUpdate: true }),
+        update: (ifMatch) => policies.update(principal, name, body, ifMatch),
+      });
       const right = readRight('Policy', name);
       // Warnings name what the document names.
-      const view = mayRead(request, right) ? await withWarnings(request, updated) : updated;
+      const view = mayRead(request, right) ? await withWarnings(request, written) : written;
       return sendTagged(request, reply, writtenView(request, right, view));
     },
   );

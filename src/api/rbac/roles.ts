@@ -10,6 +10,7 @@ import { readRight } from '../../access/readable-text.ts';
 import { roleResource } from '../../access/policy/srn.ts';
 import { requireAllowed } from '../server/context.ts';
 import { HONOURS_IF_MATCH, ifMatchOf, sendTagged } from './conditional.ts';
+import { createOrReplace } from './create-or-replace.ts';
 import { PolicySummary } from './schemas/policies.ts';
 import {
   AttachPolicyRequest,
@@ -22,7 +23,7 @@ import {
 import { ListQuery, NamedListQuery } from './schemas/shared.ts';
 import { sendList } from './lists.ts';
 import { write } from '../server/audited-write.ts';
-import { responsesOf, Empty, listOf, nameFrom, nameFromPath, requireSameSrn, writtenView } from './support.ts';
+import { responsesOf, Empty, listOf, nameFrom, nameFromPath, newOf, requireSameSrn, writtenView } from './support.ts';
 
 interface RolePath {
   Params: { roleSrn: string };
@@ -100,27 +101,36 @@ export function roleRoutes(app: FastifyInstance, manager: RbacManager): void {
     {
       ...HONOURS_IF_MATCH,
       schema: {
-        ...describe('updateRole', 'Changes the description of a role.'),
+        ...describe(
+          'updateRole',
+          'Creates a role without policies, or changes the description of an existing one. Idempotent.',
+        ),
         'x-docs': {
-          ok: 'The changed role.',
+          ok: 'The role, changed or as it was.',
           request: { description: 'Reads events' },
           response: ROLE,
-          versions: 'write',
+          created: { ok: 'The new role.', response: ROLE },
+          versions: 'put',
           links: { getRole: ROLE_LINKS.getRole, deleteRole: ROLE_LINKS.deleteRole },
         },
         params: RoleParams,
         body: UpdateRoleRequest,
-        response: responsesOf(WrittenRole, 400, 404, 409, 412),
+        response: { ...responsesOf(WrittenRole, 400, 404, 409, 412), 201: WrittenRole },
       },
     },
     async (request, reply) => {
       const name = nameOf(request);
       requireSameSrn('role', name, request.body.srn);
-      const ifMatch = ifMatchOf(request);
-      const updated = await write(request, 'UpdateRole', roleResource(name), () =>
-        roles.update(request.principal, name, request.body, ifMatch),
-      );
-      return sendTagged(request, reply, writtenView(request, readRight('Role', name), updated));
+      const { principal, body } = request;
+      const written = await createOrReplace(request, reply, {
+        kind: 'Role',
+        name,
+        resource: roleResource(name),
+        version: () => roles.version(name),
+        create: () => roles.create(principal, newOf(name, body)),
+        update: (ifMatch) => roles.update(principal, name, body, ifMatch),
+      });
+      return sendTagged(request, reply, writtenView(request, readRight('Role', name), written));
     },
   );
 

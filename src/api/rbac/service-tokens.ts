@@ -1,19 +1,27 @@
 /// <reference types="@fastify/swagger" />
 import { ROLE, TOKEN, SECRET_KEY, ofToken } from './examples.ts';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import { nameOf as nameOfObject } from '../../access/manager/list-part.ts';
 import type { RbacManager } from '../../access/manager/manager.ts';
 import type { TokenView } from '../../access/manager/views.ts';
 import { tokenUsageKey } from '../../access/usage/usage-keys.ts';
 import { serviceTokenResource } from '../../access/policy/srn.ts';
+import { assignmentsRight } from '../../access/readable-text.ts';
+import { DEFAULT_GRACE_MS } from '../../access/service-token.ts';
 import { requireAllowed } from '../server/context.ts';
 import { HONOURS_IF_MATCH, ifMatchOf, sendTagged } from './conditional.ts';
-import { CreateServiceTokenRequest, IssuedServiceToken, ServiceToken, TokenParams } from './schemas/service-tokens.ts';
-import { ListQuery } from './schemas/shared.ts';
+import {
+  CreateServiceTokenRequest,
+  IssuedServiceToken,
+  RotateServiceTokenRequest,
+  ServiceToken,
+  TokenListQuery,
+  TokenParams,
+} from './schemas/service-tokens.ts';
 import { sendList } from './lists.ts';
 import { write } from '../server/audited-write.ts';
-import { responsesOf, Empty, listOf, nameFrom, nameFromPath } from './support.ts';
+import { responsesOf, Empty, listOf, mayRead, nameFrom, nameFromPath } from './support.ts';
 
 interface ByToken {
   Params: { tokenSrn: string };
@@ -26,9 +34,15 @@ const describe = (operationId: string, summary: string) => ({ operationId, summa
 
 export function serviceTokenRoutes(app: FastifyInstance, manager: RbacManager): void {
   const { serviceTokens } = manager;
-  const withLastUse = (view: TokenView) => {
+  const shown = (request: FastifyRequest, view: TokenView) => {
+    // Who has a role is read by `GetAssignment` on it.
+    const roles = view.roles.filter(({ name }) => mayRead(request, assignmentsRight(name)));
+    const omitted = roles.length < view.roles.length ? { rolesOmitted: true } : {};
     // A view has the name of its object only in its SRN.
-    return manager.withLastUse(view, tokenUsageKey(nameFrom('service-token', 'srn', view.srn)));
+    return manager.withLastUse(
+      { ...view, roles, ...omitted },
+      tokenUsageKey(nameFrom('service-token', 'srn', view.srn)),
+    );
   };
   const nameOf = (request: { params: { tokenSrn: string } }): string =>
     serviceTokens.objectName(nameFromPath('service-token', 'tokenSrn', request.params.tokenSrn));
@@ -45,6 +59,7 @@ export function serviceTokenRoutes(app: FastifyInstance, manager: RbacManager): 
           versions: 'tag',
           links: {
             getServiceToken: ofToken('getServiceToken', 'Reads the token.'),
+            rotateServiceToken: ofToken('rotateServiceToken', 'Replaces the secret of the token.'),
             deleteServiceToken: ofToken('deleteServiceToken', 'Revokes the token.'),
           },
         },
@@ -61,7 +76,7 @@ export function serviceTokenRoutes(app: FastifyInstance, manager: RbacManager): 
     },
   );
 
-  app.get<{ Querystring: ListQuery }>(
+  app.get<{ Querystring: TokenListQuery }>(
     '/service-tokens',
     {
       schema: {
@@ -70,17 +85,19 @@ export function serviceTokenRoutes(app: FastifyInstance, manager: RbacManager): 
           ok: 'The service tokens.',
           response: [{ ...TOKEN, roles: [{ name: ROLE.name, srn: ROLE.srn }], status: 'ACTIVE' }],
         },
-        querystring: ListQuery,
+        querystring: TokenListQuery,
         response: responsesOf(listOf(ServiceToken), 400),
       },
     },
-    (request, reply) =>
-      sendList(request, reply, {
-        find: (range) => serviceTokens.list(request.principal, range),
+    (request, reply) => {
+      const { name, description, createdBy } = request.query;
+      return sendList(request, reply, {
+        find: (range) => serviceTokens.list(request.principal, { ...range, name, description, createdBy }),
         keyOf: nameOfObject,
-        view: (token) => withLastUse(serviceTokens.view(token)),
+        view: (token) => shown(request, serviceTokens.view(token)),
         schema: ServiceToken,
-      }),
+      });
+    },
   );
 
   app.get<ByToken>(
@@ -101,11 +118,13 @@ export function serviceTokenRoutes(app: FastifyInstance, manager: RbacManager): 
       const name = nameOf(request);
       requireAllowed(request, 'GetServiceToken', serviceTokenResource(name));
       // No 304: `roles` and `status` change without the object.
-      const { version, ...body } = withLastUse(serviceTokens.get(name));
+      const { version, ...body } = shown(request, serviceTokens.get(name));
       void reply.header('etag', `"${version}"`);
       return body;
     },
   );
+
+  rotationRoute(app, manager, nameOf);
 
   app.delete<ByToken>(
     '/service-tokens/:tokenSrn',
@@ -125,6 +144,51 @@ export function serviceTokenRoutes(app: FastifyInstance, manager: RbacManager): 
         serviceTokens.remove(request.principal, name, ifMatch),
       );
       return reply.send();
+    },
+  );
+}
+
+function rotationRoute(
+  app: FastifyInstance,
+  { serviceTokens }: RbacManager,
+  nameOf: (request: { params: ByToken['Params'] }) => string,
+): void {
+  app.post<ByToken & { Body: Static<typeof RotateServiceTokenRequest> }>(
+    '/service-tokens/:tokenSrn/rotate',
+    {
+      schema: {
+        ...describe(
+          'rotateServiceToken',
+          'Replaces the secret of a service token. Only this response contains the new one.',
+        ),
+        'x-docs': {
+          ok: 'The token with its new secret, which is returned only here, and until when former secrets are accepted.',
+          request: { graceSeconds: 3600 },
+          response: {
+            ...TOKEN,
+            secretKey: SECRET_KEY,
+            bearerToken: `svc-${TOKEN.accessKey}-${SECRET_KEY}`,
+            rotatedAt: '2026-02-01T09:30:00Z',
+            formerSecrets: [{ validUntil: '2026-02-01T10:30:00Z' }],
+          },
+          versions: 'tag',
+        },
+        params: TokenParams,
+        body: RotateServiceTokenRequest,
+        response: responsesOf(IssuedServiceToken, 400, 404, 409),
+      },
+    },
+    async (request, reply) => {
+      const name = nameOf(request);
+      const resource = serviceTokenResource(name);
+      const { graceSeconds = DEFAULT_GRACE_MS / 1000 } = request.body;
+      // The response has the description and the author of the token.
+      requireAllowed(request, 'GetServiceToken', resource);
+      const issued = await write(request, 'UpdateServiceToken', resource, () =>
+        serviceTokens.rotate(request.principal, name, graceSeconds * 1000),
+      );
+      void reply.header('cache-control', 'no-store');
+      return sendTagged(request, reply, issued);
     },
   );
 }

@@ -63,5 +63,11 @@ export function requireSameSrn(kind: 'role' | 'policy', name: string, sent: stri
   );
 }
 
+/** The body of a PUT for a resource that does not exist yet, whose name is in the path. @throws {HttpError} 400 */
+export function newOf<T extends { readonly name?: string }>(name: string, body: T): T & { readonly name: string } {
+  if (body.name === undefined || body.name === name) return { ...body, name };
+  throw new HttpError(400, `\`name\` in the body: must be \`${name}\`, the name in the path, or absent`);
+}
+
 /** Maximum bytes of a body with a policy document. Larger ones would block the event loop for more than 50 ms. */
 export const POLICY_BODY_BYTES = 512 * 1024;

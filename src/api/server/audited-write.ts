@@ -9,14 +9,15 @@ import { requireAllowed } from './context.ts';
  * Authorizes and runs a write, and records its outcome. Denials by the manager itself, such as an attempt to grant more than the caller has, are
  * outcomes, too.
  * @throws {HttpError} 503 where records are required and cannot be written; 429 where the caller has filled its share of the audit file
- * @param more `called`, if its route alone does not identify the change; `also`, other actions that the write required
+ * @param more `called`, if its route alone does not identify the change; `also`, other actions that the write required; `success`, the status of
+ * its response, 200 by default
  */
 export async function write<T>(
   request: FastifyRequest,
   action: string,
   resource: Srn,
   work: () => Promise<T>,
-  more: Pick<WriteOutcome, 'called' | 'also'> = {},
+  { success = 200, ...more }: Pick<WriteOutcome, 'called' | 'also'> & { readonly success?: number } = {},
 ): Promise<T> {
   requireAllowed(request, action, resource);
   const { authorizer, audit } = request.server;
@@ -36,7 +37,7 @@ export async function write<T>(
     });
   try {
     const result = await collectChanges(changes, work);
-    record({ status: 200 });
+    record({ status: success });
     return result;
   } catch (error) {
     const { statusCode: status, message } = knownError(error);

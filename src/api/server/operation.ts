@@ -18,10 +18,12 @@ export interface OperationDocs {
   readonly response?: unknown;
   /** Description and example of the response 202, where the operation has another 2xx response, too. */
   readonly accepted?: { readonly ok: string; readonly response: unknown };
+  /** The same for the response 201. */
+  readonly created?: { readonly ok: string; readonly response: unknown };
   /**
-   * `tag`: sends `ETag`. `read`: also honours `If-None-Match`. `write`: also honours `If-Match`. `remove`: honours `If-Match` and sends none.
+   * `tag`: sends `ETag`. `read`: also honours `If-None-Match`. `write`: also honours `If-Match`. `put`: and `If-None-Match: *`. `remove`: honours `If-Match` and sends none.
    */
-  readonly versions?: 'tag' | 'read' | 'write' | 'remove';
+  readonly versions?: 'tag' | 'read' | 'write' | 'put' | 'remove';
   /** Operations that can follow, by name. */
   readonly links?: Readonly<Record<string, Link>>;
 }

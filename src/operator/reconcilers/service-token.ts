@@ -1,5 +1,5 @@
 import { isManagedByRest } from '../../access/manager/views.ts';
-import { hashFields, type TokenHashes } from '../../access/service-token.ts';
+import { DEFAULT_GRACE_MS, hashFields, type TokenHashes } from '../../access/service-token.ts';
 import { expiryOf } from '../../access/subjects.ts';
 import type { RoleAssignment, ServiceToken } from '../../resources/kinds.ts';
 import { parseTime } from '../../resources/time.ts';
@@ -15,8 +15,6 @@ import { halfDeleted, unassign } from '../tokens/half-deleted.ts';
 import { existingToken, isRotationDue, issueToken, type Issue } from '../tokens/token-issue.ts';
 import { observeSecrets, type ObservedSecrets, type SecretOwnership } from '../tokens/token-secrets.ts';
 
-/** How long the previous token stays valid after a rotation. */
-export const DEFAULT_GRACE_MS = 24 * 3_600_000;
 /** The REST interface writes the hash of a ServiceToken within this time. */
 const REST_GRACE_MS = 60_000;
 /** Interval at which a name that somebody else's Secret has is tried again, because a Kubernetes store does not watch Secrets. */

@@ -1,7 +1,14 @@
-import { hashesOf, hashSecretKey, type TokenHashes, type TokenKeys } from '../../access/service-token.ts';
+import {
+  acceptedPrevious,
+  hashesOf,
+  hashSecretKey,
+  type TokenHashes,
+  type TokenKeys,
+  withSecretKey,
+} from '../../access/service-token.ts';
 import type { ServiceToken } from '../../resources/kinds.ts';
 import { ANNOTATIONS } from '../../resources/meta.ts';
-import { MAX_PREVIOUS_HASHES, type PreviousHash } from '../../resources/service-token.ts';
+import { MAX_PREVIOUS_HASHES } from '../../resources/service-token.ts';
 import { kubernetesTime } from '../../resources/time.ts';
 import type { Action } from '../controller/plan.ts';
 import type { ReconcileContext } from '../controller/reconciler.ts';
@@ -48,8 +55,9 @@ export function issueToken(observed: Observed, context: ReconcileContext, graceM
   if (!object.status)
     return { ...current, observedRotateAt: recorded(object.metadata.annotations?.[ANNOTATIONS.rotateAt]) };
   if (!hashesOf(object) || !isRotationDue(object)) return current;
-  const [oldest] = valid(hashes, context.now);
-  if (oldest && valid(hashes, context.now).length >= MAX_PREVIOUS_HASHES) {
+  const accepted = acceptedPrevious(hashes, context.now);
+  const [oldest] = accepted;
+  if (oldest && accepted.length >= MAX_PREVIOUS_HASHES) {
     const note = `the rotation waits until ${oldest.validUntil}, because ${MAX_PREVIOUS_HASHES} previous tokens are still valid; to end all of them now, delete this ServiceToken and create it again`;
     return { ...current, note };
   }
@@ -87,21 +95,22 @@ function newToken(
   const { now } = context;
   const keys = context.newTokenKeys();
   const issued: TokenKeys = hashes ? { ...keys, accessKey: hashes.accessKey } : keys;
-  const validUntil = kubernetesTime(now + graceMs);
-  const rotated = hashes && isRotationDue(object) ? { hash: hashes.secretHash, validUntil } : undefined;
-  const previousHashes = [...valid(hashes, now), ...(rotated ? [rotated] : [])].slice(-MAX_PREVIOUS_HASHES);
+  const formerUntil = hashes && isRotationDue(object) ? kubernetesTime(now + graceMs) : undefined;
   const create: Action = {
     do: 'create',
     kind: 'Secret',
     object: buildTokenSecret(object, secretName, issued),
     ifExists: secretNotOwned(secretName),
   };
-  const event = rotated
-    ? rotationEvent(secretName, validUntil)
-    : creationEvent(secretName, issued.accessKey, hashes !== undefined);
+  const event =
+    formerUntil === undefined
+      ? creationEvent(secretName, issued.accessKey, hashes !== undefined)
+      : rotationEvent(secretName, formerUntil);
   return {
     actions: [create, event],
-    hashes: { accessKey: issued.accessKey, secretHash: hashSecretKey(issued.secretKey), previousHashes },
+    hashes: hashes
+      ? withSecretKey(hashes, issued.secretKey, { now, formerUntil })
+      : { accessKey: issued.accessKey, secretHash: hashSecretKey(issued.secretKey), previousHashes: [] },
     hashesFirst: true,
     rotatedAt: hashes ? kubernetesTime(now) : object.status?.rotatedAt,
     observedRotateAt: recorded(object.metadata.annotations?.[ANNOTATIONS.rotateAt]),
@@ -119,14 +128,15 @@ function creationEvent(secretName: string, accessKey: string, again: boolean): A
   return { do: 'event', type: 'Normal', reason: 'TokenCreated', message };
 }
 
-/** A token that was created through REST: its secret key is not stored. */
+/** A token that was created through REST, which alone returns its secret key. */
 function withoutSecret(object: ServiceToken, hashes: TokenHashes | undefined, now: number): Issue {
   if (!hashes) return existingToken(object, hashes);
   const cannotRotate: Action = {
     do: 'event',
     type: 'Warning',
     reason: 'CannotRotate',
-    message: 'the token cannot be rotated because spec.secretName is not set: create another ServiceToken instead',
+    message:
+      'the operator cannot rotate the token because spec.secretName is not set: rotate it by `POST /service-tokens/{tokenSrn}/rotate`, which returns the new token',
   };
   return {
     ...existingToken(object, pruned(hashes, now)),
@@ -137,12 +147,5 @@ function withoutSecret(object: ServiceToken, hashes: TokenHashes | undefined, no
 
 /** The hashes without the previous ones that have expired. */
 function pruned(hashes: TokenHashes, now: number): TokenHashes {
-  return { ...hashes, previousHashes: valid(hashes, now) };
-}
-
-/** Previous hashes that have not expired, the one that expires first at the beginning. */
-function valid(hashes: TokenHashes | undefined, now: number): PreviousHash[] {
-  return [...(hashes?.previousHashes ?? [])]
-    .filter(({ validUntil }) => Date.parse(validUntil) > now)
-    .sort((a, b) => Date.parse(a.validUntil) - Date.parse(b.validUntil));
+  return { ...hashes, previousHashes: acceptedPrevious(hashes, now) };
 }

@@ -198,14 +198,22 @@ describe('the token of the gateway', () => {
     expect(stderr).toContain('written by olap-warden');
   });
 
-  it('writes the first hash of a token that REST has created, once, and only for its own access key', async () => {
+  it('writes hashes only of a token that REST has created, for its own access key: a first one, and at a rotation another one', async () => {
     const wrong = await status('gateway', 'from-rest', { accessKey: 'another', secretHash: HASH });
     expect(wrong.stderr).toContain('written by olap-warden');
     expect((await status('gateway', 'from-rest', { accessKey: 'from-rest', secretHash: HASH })).stderr).toBe('');
-    const other = { accessKey: 'from-rest', secretHash: hashSecretKey('another') };
-    const previous = { previousHashes: [{ hash: HASH, validUntil: '2099-01-01T00:00:00Z' }] };
-    for (const fields of [other, previous, { secretHash: undefined }])
+    const another = hashSecretKey('another');
+    const former = (hash: string) => ({ previousHashes: [{ hash, validUntil: '2099-01-01T00:00:00Z' }] });
+    const refused = [
+      former(HASH),
+      { secretHash: undefined },
+      { accessKey: 'another', secretHash: another },
+      { secretHash: another, ...former(hashSecretKey('unknown')) },
+    ];
+    for (const fields of refused)
       expect((await status('gateway', 'from-rest', fields)).stderr).toContain('written by olap-warden');
+    expect((await status('gateway', 'from-rest', { secretHash: another, ...former(HASH) })).stderr).toBe('');
+    expect((await status('gateway', 'from-rest', { secretHash: hashSecretKey('third') })).stderr).toBe('');
     expect((await status('gateway', 'from-rest', { state: 'Active' })).stderr).toBe('');
   });
 

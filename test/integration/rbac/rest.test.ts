@@ -133,6 +133,29 @@ describe.each([
     expect([refused.status, refused.body.message]).toEqual([400, expect.stringContaining('line 1, column 9')]);
   });
 
+  it('rotates a service token, whose former secret ends at every gateway', async () => {
+    const another = others.at(-1) ?? first;
+    const { body } = await first.call('POST', '/service-tokens', { description: 'rotated' });
+    const path = `/service-tokens/${inPath('service-token', body.accessKey)}`;
+    await first.call('POST', `/roles/${inPath('role', 'table-reader')}/create-assignment`, {
+      subject: body.accessKey,
+      subjectType: 'service-token',
+    });
+    const outcomes = async (secrets: readonly string[]) => {
+      const results = secrets.map((token) => another.serviceTokens.authenticate({ scheme: 'bearer', token }));
+      return (await Promise.all(results)).map(({ outcome }) => outcome);
+    };
+    const rotated = await first.call('POST', `${path}/rotate`, { graceSeconds: 3600 });
+    expect(rotated.status).toBe(200);
+    const secrets = [body.bearerToken, rotated.body.bearerToken];
+    await soon(async () => expect(await outcomes(secrets)).toEqual(['authenticated', 'authenticated']));
+    expect((await another.call('GET', path)).body.formerSecrets).toEqual(rotated.body.formerSecrets);
+    const last = await another.call('POST', `${path}/rotate`, { graceSeconds: 0 });
+    const all = [...secrets, last.body.bearerToken];
+    await soon(async () => expect(await outcomes(all)).toEqual(['rejected', 'rejected', 'authenticated']));
+    expect((await first.call('DELETE', path)).status).toBe(200);
+  });
+
   it('creates, lists, accepts and revokes service tokens', async () => {
     const { body } = await first.call('POST', '/service-tokens', { description: 'ci' });
     const credential = { scheme: 'bearer', token: body.bearerToken } as const;

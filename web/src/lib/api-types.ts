@@ -186,6 +186,10 @@ export type IssuedServiceToken = {
   readonly accessKey: string;
   readonly secretKey: string;
   readonly bearerToken: string;
+  readonly rotatedAt?: string;
+  readonly formerSecrets?: ReadonlyArray<{
+    readonly validUntil: string;
+  }>;
 };
 
 export type ServiceToken = {
@@ -199,6 +203,7 @@ export type ServiceToken = {
     readonly name: string;
     readonly srn: string;
   }>;
+  readonly rolesOmitted?: true;
   readonly status: 'UNASSIGNED' | 'ACTIVE' | 'EXPIRED';
   readonly rotatedAt?: string;
   readonly formerSecrets?: ReadonlyArray<{
@@ -206,6 +211,10 @@ export type ServiceToken = {
   }>;
   readonly lastUsedAt?: string | null;
   readonly managedBy?: ReadonlyArray<string>;
+};
+
+export type RotateServiceTokenRequest = {
+  readonly graceSeconds?: number;
 };
 
 export type WhoAmI = {

@@ -31,7 +31,8 @@ const WRITES = [
   'CreatePolicy',
   'UpdatePolicy',
 ]
-  .concat(['DeletePolicy', 'CreateAssignment', 'DeleteAssignment', 'CreateServiceToken', 'DeleteServiceToken'])
+  .concat(['DeletePolicy', 'CreateAssignment', 'DeleteAssignment', 'CreateServiceToken', 'UpdateServiceToken'])
+  .concat('DeleteServiceToken')
   .concat('SimulateAccess');
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -67,6 +68,7 @@ const ROUTES: Readonly<Record<string, Call>> = {
   listServiceTokens: () => ['GET', '/service-tokens'],
   createServiceToken: () => ['POST', '/service-tokens', { expiresAt: '2000-01-01T00:00:00Z' }],
   getServiceToken: (names) => ['GET', `/service-tokens/${srn('service-token', names.token)}`],
+  rotateServiceToken: (names) => ['POST', `/service-tokens/${srn('service-token', names.token)}/rotate`, {}],
   deleteServiceToken: (names) => ['DELETE', `/service-tokens/${srn('service-token', names.token)}`],
   whoAmI: () => ['GET', '/whoami'],
   simulateAccess: (names) => [

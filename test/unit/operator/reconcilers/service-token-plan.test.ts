@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { hashSecretKey, type TokenHashes } from '../../../../src/access/service-token.ts';
+import { DEFAULT_GRACE_MS, hashSecretKey, type TokenHashes } from '../../../../src/access/service-token.ts';
 import {
-  DEFAULT_GRACE_MS,
   serviceTokenReconciler,
   type ServiceTokenObserved,
 } from '../../../../src/operator/reconcilers/service-token.ts';
