@@ -1,12 +1,14 @@
 import { basename, dirname, extname, join } from 'node:path';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Directory } from '../../access/directory.ts';
+import { responsibleFor } from '../../access/token-owner.ts';
 import { SYSTEM_ADMIN } from '../../access/policy/predefined.ts';
 import { AuditFile } from '../../api/server/logs/audit-file.ts';
 import { AUDIT_FILES, type AuditFileKind } from '../../api/server/logs/audit-shares.ts';
 import { AuditLog } from '../../api/server/logs/audit.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { runPeriodically } from '../../platform/periodic.ts';
+import type { ResourceStore } from '../../store/resource-store.ts';
 import type { Boot } from './boot.ts';
 
 const BYTES_PER_MB = 1024 * 1024;
@@ -16,7 +18,11 @@ const RETRY_MS = 2_000;
 type Files = ReadonlyMap<AuditFileKind, AuditFile>;
 
 /** The audit log: in the log of the process, and in files where they are set. @throws {Error} when a file cannot be opened */
-export function openAuditLog(boot: Boot, directory: Pick<Directory, 'rolesOf'>): AuditLog {
+export function openAuditLog(
+  boot: Boot,
+  directory: Pick<Directory, 'rolesOf'>,
+  store: Pick<ResourceStore, 'get'>,
+): AuditLog {
   const { settings, log, registry, closers } = boot;
   const metrics = auditMetrics(registry);
   const files = openAuditFiles(boot, metrics);
@@ -28,6 +34,7 @@ export function openAuditLog(boot: Boot, directory: Pick<Directory, 'rolesOf'>):
     problem: () => (settings['audit-required'] ? problem() : undefined),
     bytesOfFile: settings['audit-file-max-mb'] * BYTES_PER_MB * (settings['audit-file-count'] + 1),
     isAdministrator: (principal) => directory.rolesOf(principal).includes(SYSTEM_ADMIN),
+    responsibleFor: (caller) => responsibleFor(store, caller),
     onLeftOut: metrics.onLeftOut,
     write(record, kind) {
       const file = files.get(kind);

@@ -116,7 +116,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiDependencies): Pr
     sessions: sessionsOf(boot, parts.sessionKeyFile),
     viewProblem: viewProblem(() => store.health(), parts.storeKind === 'kubernetes' ? settings['max-view-age'] : 0),
     authorizer: countDecisions(registry, directory),
-    audit: openAuditLog(boot, directory),
+    audit: openAuditLog(boot, directory, store),
     plugins,
     dataPlane: { ...queries.data, memory, schemas, sqlLimits: sqlLimitsOf(settings) },
     observe: observeRequests(registry),

@@ -12,7 +12,7 @@ export interface ShareOptions {
 
 /** A part of a file: that of the records of one caller about what it did, or about what it was refused. */
 export interface Share {
-  /** SRN; undefined for all failed logins together. */
+  /** SRN of who is responsible for the caller; undefined for all failed logins together. */
   readonly caller: string | undefined;
   readonly file: AuditFileKind;
   readonly isDone: boolean;

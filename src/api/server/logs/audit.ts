@@ -29,6 +29,8 @@ export interface AuditLogOptions extends ShareOptions {
   readonly clock: Pick<Clock, 'now' | 'monotonic' | 'schedule'>;
   /** Whether a caller has the role `system-admin`; its records are in a file of their own. */
   readonly isAdministrator?: (principal: Principal) => boolean;
+  /** The SRN whose share the records of a caller take: that of its owner, so that nobody has more shares by creating service tokens. */
+  readonly responsibleFor?: (caller: string) => string;
   /** True where no write is made whose record would be left out. Changes of access are never left out. */
   readonly required?: boolean;
   /** Called for each record that is left out. */
@@ -92,7 +94,8 @@ export class AuditLog implements Audit {
       });
     }
     if (this.#options.hasFile === false || (changes !== 'access' && this.#options.required !== true)) return;
-    const wait = this.#shares.wait({ caller: principal.srn, file: this.#fileOf(principal, changes), isDone: true });
+    const caller = this.#responsibleFor(principal.srn);
+    const wait = this.#shares.wait({ caller, file: this.#fileOf(principal, changes), isDone: true });
     if (wait === 0) return;
     throw new HttpError(
       429,
@@ -132,6 +135,10 @@ export class AuditLog implements Audit {
     this.#leftOut.clear();
   }
 
+  #responsibleFor(caller: string): string {
+    return this.#options.responsibleFor?.(caller) ?? caller;
+  }
+
   #fileOf(principal: Principal, otherwise: 'access' | 'calls'): AuditFileKind {
     return this.#options.isAdministrator?.(principal) === true ? 'administrators' : otherwise;
   }
@@ -168,7 +175,8 @@ export class AuditLog implements Audit {
     const text = withoutCredentials(JSON.stringify(sent));
     const record = JSON.parse(text) as AuditRecord;
     const isDone = !isRefused(record);
-    const share = { caller: record.principal, file, isDone };
+    const caller = record.principal === undefined ? undefined : this.#responsibleFor(record.principal);
+    const share = { caller, file, isDone };
     const isFree = isDone && record.changes !== undefined;
     if (this.#shares.take(share, Buffer.byteLength(text), isFree)) {
       this.#options.write(record, file);

@@ -3,8 +3,11 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { AuditRecord } from '../../../../src/api/server/logs/audit-record.ts';
 import type { AuditLog, AuditLogOptions } from '../../../../src/api/server/logs/audit.ts';
 import { StoreError } from '../../../../src/store/resource-store.ts';
+import { tokenPrincipal } from '../../../../src/access/directory.ts';
+import { responsibleFor } from '../../../../src/access/token-owner.ts';
 import { roleResource } from '../../../../src/access/policy/srn.ts';
 import type { RequestContext } from '../../../../src/api/server/context.ts';
+import { serviceToken, stored, withAnnotations } from '../../../builders/resources.ts';
 import { ALICE } from '../../../support/app.ts';
 import { validAuditLog } from '../../../support/audit-records.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
@@ -197,9 +200,11 @@ describe('the share of a caller', () => {
     let leftOut = 0;
     await start(['rbac-admin'], { ...small, onLeftOut: () => leftOut++ });
     for (let index = 0; index < 300; index++) {
-      const path =
-        index % 2 === 0 ? `/roles/${inPath('role', `absent${index}`)}` : `/policies/${inPath('policy', `p${index}`)}`;
-      await gateway.call('PUT', path, { description: LONG + index });
+      const description = LONG + index;
+      const role = `/roles/${inPath('role', `absent${index}`)}`;
+      const policySrn = `srn2:policy#${LONG.slice(0, 1000)}`;
+      if (index % 2 === 0) await gateway.call('POST', `${role}/attach-policy`, { policySrn });
+      else await gateway.call('PUT', `/policies/${inPath('policy', `p${index}`)}`, { description });
     }
     const bytes = records.reduce((sum, record) => sum + JSON.stringify(record).length, 0);
     expect(bytes).toBeLessThan(72 * 1024);
@@ -233,6 +238,28 @@ describe('the share of a caller', () => {
     expect(refused.headers['retry-after']).toMatch(/^[1-9]\d*$/);
     await clock.advance(3_600_000);
     expect((await gateway.call('POST', '/roles', { name: 'further' })).status).toBe(200);
+  });
+
+  it('is that of its creator where it is a service token, also through tokens that are gone', async () => {
+    await start(['rbac-admin'], { ...small, responsibleFor: (caller) => responsibleFor(gateway.store, caller) });
+    const by = (name: string, author: string) => {
+      const labels = { 'app.kubernetes.io/managed-by': 'olap-warden' };
+      gateway.store.seed(
+        serviceToken(name, {}, stored({ labels }), withAnnotations({ 'olapwarden.io/created-by': author })),
+      );
+    };
+    const names = Array.from({ length: 40 }, (_, index) => `token${index}`);
+    const bytes = () => records.reduce((sum, record) => sum + JSON.stringify(record).length, 0);
+    // By a user, then each by the one before it, of which every tenth is gone.
+    for (const [index, name] of names.entries())
+      by(name, index % 10 === 0 ? 'srn2:user#eve@example.com' : `srn2:service-token#token${index - 1}`);
+    for (const name of names) for (let call = 0; call < 50; call++) denyToken(name, `r${call}-${LONG.slice(0, 400)}`);
+    expect(bytes()).toBeLessThan(72 * 1024);
+    for (const [index, name] of names.entries()) by(name, `srn2:service-token#gone${index}`);
+    for (const name of names) for (let call = 50; call < 100; call++) denyToken(name, `r${call}-${LONG.slice(0, 400)}`);
+    expect(bytes()).toBeLessThan(2 * 72 * 1024);
+    deny('bob@example.com', 'r');
+    expect(records.at(-1)).toMatchObject({ principal: 'srn2:user#bob@example.com' });
   });
 
   it('of refused calls is not that of changes', async () => {
@@ -288,6 +315,10 @@ function callOf(user: string, groups: readonly string[] = []): RequestContext {
 }
 
 /** A denied call of another caller. */
+function denyToken(name: string, role: string): void {
+  audit.denied({ ...callOf(name), principal: tokenPrincipal(name) }, 'GetRole', roleResource(role), DENIED);
+}
+
 function deny(user: string, role: string): void {
   audit.denied(callOf(user), 'GetRole', roleResource(role), DENIED);
 }
@@ -316,6 +347,7 @@ describe('every operation that changes something', () => {
     ['deletePolicy', 'DELETE', POLICY],
     ['deleteRole', 'DELETE', ROLE],
     ['createServiceToken', 'POST', '/service-tokens', {}],
+    ['rotateServiceToken', 'POST', `/service-tokens/${inPath('service-token', 'none')}/rotate`, {}],
     ['deleteServiceToken', 'DELETE', `/service-tokens/${inPath('service-token', 'none')}`],
   ];
 
@@ -348,6 +380,7 @@ describe('every operation that changes something', () => {
 
   function actionOf(operation: string): string {
     if (operation === 'replaceAssignments') return 'GetAssignment';
+    if (operation === 'rotateServiceToken') return 'GetServiceToken';
     return operation.charAt(0).toUpperCase() + operation.slice(1);
   }
 });

@@ -1,6 +1,16 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { Badge, CopyButton, download, ErrorNote, LastUsed, Name, Loading, When } from '../../components/basics.tsx';
+import {
+  Badge,
+  BusyButton,
+  CopyButton,
+  download,
+  ErrorNote,
+  LastUsed,
+  Name,
+  Loading,
+  When,
+} from '../../components/basics.tsx';
 import { DangerButton } from '../../components/danger-button.tsx';
 import { RoleLink } from '../../components/name-links.tsx';
 import { UntilPresets } from '../../components/until-presets.tsx';
@@ -24,11 +34,12 @@ export function CreatedToken(props: {
   token: NewServiceToken;
   /** Whether it has a role already. */
   assigned?: boolean;
+  title?: string;
   onClose: () => void;
 }): JSX.Element {
   const { token, onClose } = props;
   return (
-    <Dialog title="New token">
+    <Dialog title={props.title ?? 'New token'}>
       <p>Copy the token now: it is not shown again.{!props.assigned && ' Assign a role to it before use.'}</p>
       <pre class="secret">{token.bearerToken}</pre>
       <div class="row">
@@ -93,7 +104,14 @@ const TONES = { ACTIVE: 'good', UNASSIGNED: 'warn', EXPIRED: 'bad' } as const;
 
 type HeldRole = ServiceToken['roles'][number];
 
-function HeldRoles(props: { roles: readonly HeldRole[]; onRevoke: (role: HeldRole) => Promise<void> }): JSX.Element {
+function HeldRoles(props: {
+  roles: readonly HeldRole[];
+  /** Whether it has further roles, which the user may not read. */
+  omitted: boolean | undefined;
+  onRevoke: (role: HeldRole) => Promise<void>;
+}): JSX.Element {
+  if (props.roles.length === 0 && props.omitted)
+    return <p class="muted">It has roles whose assignments you may not read.</p>;
   if (props.roles.length === 0) return <p class="muted">No roles: the token is rejected until a role is assigned.</p>;
   return (
     <ul class="rows">
@@ -135,7 +153,7 @@ function TokenRoles(props: { token: ServiceToken; onChanged: () => void }): JSX.
   return (
     <section aria-labelledby="token-roles">
       <h3 id="token-roles">Roles</h3>
-      <HeldRoles roles={token.roles} onRevoke={revoke} />
+      <HeldRoles roles={token.roles} omitted={token.rolesOmitted} onRevoke={revoke} />
       <ErrorNote message={error ?? all.error} retry={all.reload} />
       <Picker
         label="Role"
@@ -151,9 +169,9 @@ function TokenRoles(props: { token: ServiceToken; onChanged: () => void }): JSX.
   );
 }
 
-/** Author, creation, expiry and last use. */
+/** Author, creation, expiry, rotation and last use. */
 function TokenFacts(props: { token: ServiceToken }): JSX.Element {
-  const { createdAt, createdBy, status, expiresAt, lastUsedAt } = props.token;
+  const { createdAt, createdBy, status, expiresAt, lastUsedAt, rotatedAt, formerSecrets } = props.token;
   return (
     <p class="muted">
       created <When time={createdAt} /> by <Name text={nameOf(createdBy)} /> ·{' '}
@@ -164,7 +182,69 @@ function TokenFacts(props: { token: ServiceToken }): JSX.Element {
           · last used: <LastUsed day={lastUsedAt} />
         </>
       )}
+      {rotatedAt !== undefined && (
+        <>
+          {' '}
+          · rotated <When time={rotatedAt} />
+        </>
+      )}
+      {formerSecrets?.map(({ validUntil }, index) => (
+        <span key={index}>
+          {' '}
+          · a former secret is accepted until <When time={validUntil} />
+        </span>
+      ))}
     </p>
+  );
+}
+
+/** How long programs may use the former secret, in seconds. */
+const GRACE_PERIODS = [
+  { value: '86400', label: 'for a day' },
+  { value: '3600', label: 'for an hour' },
+  { value: '0', label: 'no longer' },
+] as const;
+
+/** Replaces the secret, and shows the new one. */
+function RotateToken(props: { token: ServiceToken; onChanged: () => void }): JSX.Element {
+  const { token, onChanged } = props;
+  const [open, setOpen] = useState(false);
+  const [issued, setIssued] = useState<NewServiceToken>();
+  const { error, attempt } = useChange();
+  const close = (): void => {
+    setOpen(false);
+    setIssued(undefined);
+    if (issued) onChanged();
+  };
+  const rotate = (graceSeconds: string): Promise<boolean> =>
+    attempt(async () => {
+      const body = { graceSeconds: Number(graceSeconds) };
+      const path = rbac(`/service-tokens/${encodeSrn(token.srn)}/rotate`);
+      setIssued(await call<NewServiceToken>(path, { method: 'POST', body }));
+    });
+  return (
+    <>
+      <button type="button" onClick={() => setOpen(true)}>
+        Rotate
+      </button>
+      {open && issued && <CreatedToken token={issued} assigned title="Rotated token" onClose={close} />}
+      {open && !issued && (
+        <Dialog title="Rotate token?" onClose={close}>
+          <p>The token gets another secret, and keeps its roles. The secret that programs use now is accepted:</p>
+          <div class="row">
+            {GRACE_PERIODS.map(({ value, label }) => (
+              <BusyButton key={value} onPress={async () => void (await rotate(value))}>
+                {label}
+              </BusyButton>
+            ))}
+            <button type="button" onClick={close}>
+              Cancel
+            </button>
+          </div>
+          <ErrorNote message={error} />
+        </Dialog>
+      )}
+    </>
   );
 }
 
@@ -188,6 +268,7 @@ function TokenDetail(props: { token: ServiceToken; onChanged: () => void }): JSX
       <TokenRoles token={token} onChanged={props.onChanged} />
       <ErrorNote message={error} />
       <footer class="row">
+        <RotateToken token={token} onChanged={props.onChanged} />
         <DangerButton
           label="Revoke token"
           consequence={`Every program that uses \`${description}\` is refused from now on.`}
