@@ -202,7 +202,7 @@ describe('the share of a caller', () => {
     for (let index = 0; index < 300; index++) {
       const description = LONG + index;
       const role = `/roles/${inPath('role', `absent${index}`)}`;
-      const policySrn = `srn2:policy#${LONG.slice(0, 1000)}`;
+      const policySrn = `srn2:policy#${LONG.slice(0, 250)}`;
       if (index % 2 === 0) await gateway.call('POST', `${role}/attach-policy`, { policySrn });
       else await gateway.call('PUT', `/policies/${inPath('policy', `p${index}`)}`, { description });
     }
