@@ -146,6 +146,7 @@ export function ownCalls({ role, policy, spare, token, requestId, cursor }: Obje
     of('POST', `${RBAC}/service-tokens`, undefined, { description: 'Made.' }),
     filtered(of('GET', `${RBAC}/service-tokens`)),
     of('GET', ofToken, oneToken),
+    of('POST', `${ofToken}/rotate`, `${oneToken}/rotate`, {}),
     of('DELETE', ofToken, oneToken),
     of('POST', `${RBAC}/simulate-access`, undefined, question),
     of('POST', `${RBAC}/preview-policy`, undefined, { policyDocument: document }),
