@@ -2,13 +2,14 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { policy, role, roleAssignment } from '../../test/builders/resources.ts';
-import { startControlPlane } from '../../test/support/control-plane.ts';
+import { startControlPlane, type ControlPlane } from '../../test/support/control-plane.ts';
 import type { Program } from '../../test/support/processes.ts';
 import type { Bench } from '../frame/bench.ts';
 import { median } from '../frame/measure.ts';
 import { atMost, atMostTimes, NO_GOAL } from '../frame/rows.ts';
 import { sized } from '../frame/sizes.ts';
 import { cpuMsOf } from '../process-cpu.ts';
+import { admissionCosts, type AdmissionCosts } from '../workloads/admission-cost.ts';
 import { residentMb } from '../workloads/load.ts';
 import { Applier } from '../workloads/control-plane-load.ts';
 import {
@@ -35,6 +36,9 @@ const SETTLE_SECONDS = sized({ quick: 2, normal: 10 });
 const RECONCILED_LIMIT_MS = 600_000;
 const RECONCILED_POLL_MS = 2_000;
 const STARTS = sized({ quick: 1, normal: 3 });
+/** Roles and assignments at which the cost of admission is compared with that at all of them. */
+const FEW = sized({ quick: 10, normal: 100 });
+const ADMITTED = sized({ quick: 5, normal: 100 });
 const MB = 1024 * 1024;
 
 /** The time from the Kubernetes API to a decision: gateways as separate programs, on a real control plane with 10,000 roles. */
@@ -49,8 +53,12 @@ export async function run(bench: Bench): Promise<void> {
     await plane.mustKubectl(['create', 'namespace', NAMESPACE]);
     await plane.mustKubectl(['apply', '-k', join(ROOT, 'manifests')]);
     const applier = await Applier.open(plane.kubeconfigPath, NAMESPACE);
+    await applier.applyAll(objects(0, FEW));
+    let few: AdmissionCosts | undefined;
+    await bench.part('admission, few objects', async () => void (few = await admissionCosts(plane, ADMITTED)));
     bench.note(`applying ${ROLES} roles and as many assignments over ${POLICIES} policies`);
-    await applier.applyAll(objects());
+    await applier.applyAll(objects(FEW, ROLES));
+    await bench.part('admission, all objects', () => admission(bench, plane, few));
     account = await serviceAccountFolder(plane, 'gateway');
     operatorAccount = await serviceAccountFolder(plane, 'operator');
     const stage = { plane, accounts: { gateway: account, operator: operatorAccount }, programs };
@@ -65,8 +73,26 @@ export async function run(bench: Bench): Promise<void> {
   }
 }
 
-function* objects(): Generator<readonly [string, { metadata: { name: string } }]> {
-  for (let index = 0; index < POLICIES; index++) {
+/** Compares the cost of each admission with that at a hundredth of the objects. */
+async function admission(bench: Bench, plane: ControlPlane, few: AdmissionCosts | undefined): Promise<void> {
+  for (const [what, ms] of await admissionCosts(plane, ADMITTED)) {
+    const theirs = few?.get(what);
+    if (theirs === undefined) throw new Error(`the cost of the ${what} with few objects is not known`);
+    bench.add({
+      work: `${what}, ${ROLES} roles and assignments`,
+      unit: 'ms CPU of the API server',
+      better: 'less',
+      ours: ms,
+      peer: `the same with ${FEW} roles and assignments`,
+      theirs,
+      goal: atMostTimes(1.5),
+    });
+  }
+}
+
+/** Policies, and the roles and assignments with the numbers `from` to `to`. */
+function* objects(from: number, to: number): Generator<readonly [string, { metadata: { name: string } }]> {
+  for (let index = 0; from === 0 && index < POLICIES; index++) {
     const statements = Array.from({ length: STATEMENTS }, (_, statement) => ({
       effect: 'allow' as const,
       actions: ['Query', 'Get*'],
@@ -74,7 +100,7 @@ function* objects(): Generator<readonly [string, { metadata: { name: string } }]
     }));
     yield ['policies', policy(`policy-${index}`, { statements })];
   }
-  for (let index = 0; index < ROLES; index++) {
+  for (let index = from; index < to; index++) {
     const name = `role-${index}`;
     yield ['roles', role(name, { policies: [`policy-${index % POLICIES}`] })];
     const subjects = [{ type: 'user-email' as const, name: `user-${index}@example.com` }];

@@ -112,3 +112,16 @@ export const commonStatus = {
     }),
   ),
 };
+
+/** More names say nothing more, and each costs a write of the status when it comes or goes. */
+export const MAX_REFERRERS = 3;
+
+/** Status field of what others refer to by name. */
+export const referencedBy = (referrers: string) =>
+  Type.Optional(
+    Type.Array(Type.String({ maxLength: NAME_MAX_LENGTH }), {
+      maxItems: MAX_REFERRERS,
+      description: `Names of ${referrers}, at most ${MAX_REFERRERS} of them. Empty: there are none. Absent: not known yet.`,
+      'x-kubernetes-list-type': 'atomic',
+    }),
+  );

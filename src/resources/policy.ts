@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { commonStatus } from './meta.ts';
+import { commonStatus, referencedBy } from './meta.ts';
 import { itemRules, StringEnum, type KindDefinition } from './schema.ts';
 
 /** Characters of an action pattern: letters and `*`. */
@@ -128,6 +128,7 @@ export const PolicyStatus = Type.Object(
   {
     ...commonStatus,
     statementCount: Type.Optional(Type.Integer({ description: 'Number of statements.' })),
+    referencedBy: referencedBy('roles that have the policy'),
   },
   { description: 'Status observed by the operator.' },
 );

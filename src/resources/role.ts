@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { commonStatus, NAME_MAX_LENGTH, NAME_PATTERN } from './meta.ts';
+import { commonStatus, NAME_MAX_LENGTH, NAME_PATTERN, referencedBy } from './meta.ts';
 import { emptyByDefault, type KindDefinition } from './schema.ts';
 
 export const RoleSpec = Type.Object(
@@ -26,6 +26,7 @@ export const RoleStatus = Type.Object(
     subjectCount: Type.Optional(
       Type.Integer({ description: 'Number of subjects with the role, without expired ones.' }),
     ),
+    referencedBy: referencedBy('RoleAssignments of the role'),
   },
   { description: 'Status observed by the operator.' },
 );

@@ -18,6 +18,12 @@ export type Watch = {
   [K in ResourceKind]: { readonly kind: K; readonly keysOf: (event: StoreEvent<K>) => Iterable<string> };
 }[ResourceKind];
 
+/** Whether more than the metadata and the status of an object has changed. */
+export function isOtherSpec({ type, object, previous }: StoreEvent<CustomKind>): boolean {
+  const { uid, generation } = object.metadata;
+  return type !== 'modified' || uid !== previous?.metadata.uid || generation !== previous?.metadata.generation;
+}
+
 /**
  * The logic of one kind. Level-triggered: after any event, observe() reads the current state and reconcile() computes the plan. An instance
  * belongs to one controller, so its watches may maintain an index.

@@ -1,3 +1,5 @@
+import { MAX_REFERRERS } from '../../resources/meta.ts';
+
 /** An index from names to the objects that refer to them, such as from a policy to the roles that have it. */
 export class Backreferences {
   readonly #references = new Map<string, readonly string[]>();
@@ -26,6 +28,20 @@ export class Backreferences {
 
   ownersOf(reference: string): ReadonlySet<string> {
     return this.#owners.get(reference) ?? NO_OWNERS;
+  }
+
+  /**
+   * Some of the owners, at a constant cost. Those that are listed stay while they are owners, so that the list changes seldom.
+   * @param listed what was returned the last time
+   */
+  someOwnersOf(reference: string, listed: readonly string[] = []): string[] {
+    const owners = this.ownersOf(reference);
+    const some = new Set(listed.filter((owner) => owners.has(owner)));
+    for (const owner of owners) {
+      if (some.size >= MAX_REFERRERS) break;
+      some.add(owner);
+    }
+    return [...some];
   }
 }
 

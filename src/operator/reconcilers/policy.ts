@@ -5,11 +5,13 @@ import { visibleText } from '../../platform/visible.ts';
 import { unmatchable } from '../../access/policy/unmatchable.ts';
 import type { Deployment } from '../../access/policy/srn.ts';
 import type { Policy } from '../../resources/kinds.ts';
+import { MAX_REFERRERS } from '../../resources/meta.ts';
 import { describeErrors } from '../../resources/validate.ts';
 import { COLUMNS_NOT_CHECKED } from '../controller/plan.ts';
+import { Backreferences } from './backreferences.ts';
 import { READY, type Outcome } from '../controller/outcome.ts';
 import { markOf, planMark } from './deletion-mark.ts';
-import type { Reconciler, ReconciledObject } from '../controller/reconciler.ts';
+import { isOtherSpec, type Reconciler, type ReconciledObject } from '../controller/reconciler.ts';
 
 export interface PolicyOptions {
   readonly deployment: Deployment;
@@ -35,6 +37,8 @@ export interface PolicyObserved extends ReconciledObject<'Policy'> {
   readonly warnings: readonly string[];
   /** Whether one of the warnings is about a part of the policy that never matches. */
   readonly neverMatches: boolean;
+  /** Names of some of the roles that have the policy. */
+  readonly referencedBy: string[];
   /** Whether the policy names tables while the existing ones are not known. */
   readonly tablesUnknown: boolean;
   /** How its conditions fit the columns of the existing tables. */
@@ -55,13 +59,28 @@ const FITS: SchemaFit = { errors: [], warnings: [], unchecked: [] };
  * @param options absent: names are not looked up
  */
 export function policyReconciler(options?: PolicyOptions): Reconciler<'Policy', PolicyObserved> {
+  const rolesByPolicy = new Backreferences();
   return {
     kind: 'Policy',
-    watches: [],
+    watches: [
+      {
+        kind: 'Role',
+        keysOf(event) {
+          if (!isOtherSpec(event)) return [];
+          const { type, object, previous } = event;
+          const policies = type === 'deleted' ? [] : (object.spec.policies ?? []);
+          rolesByPolicy.set(object.metadata.name, policies);
+          const former = (type === 'deleted' ? object : previous)?.spec.policies ?? [];
+          // One of many roles more is not listed.
+          return [...former, ...policies.filter((policy) => rolesByPolicy.ownersOf(policy).size <= MAX_REFERRERS)];
+        },
+      },
+    ],
     async observe(store, name, signal) {
       const object = store.get('Policy', name);
+      const referencedBy = rolesByPolicy.someOwnersOf(name, object?.status?.referencedBy);
       if (!object || !options || policyOutcome(object).class !== 'ready') {
-        return { object, warnings: [], neverMatches: false, tablesUnknown: false, fit: FITS };
+        return { object, warnings: [], neverMatches: false, referencedBy, tablesUnknown: false, fit: FITS };
       }
       const { deployment } = options;
       const tables = options.tableNames();
@@ -77,12 +96,13 @@ export function policyReconciler(options?: PolicyOptions): Reconciler<'Policy', 
         object,
         warnings,
         neverMatches: unmatchable(object.spec.statements).errors.length > 0,
+        referencedBy,
         tablesUnknown: unknown.some(({ cluster }) => namedTables(object.spec, { ...deployment, cluster }).length > 0),
         fit: await fitOf(object.spec, options, signal),
       };
     },
     temporaryState: ({ object }) => markOf(object),
-    reconcile({ object, warnings, neverMatches, tablesUnknown, fit }, { stateAgeMs }) {
+    reconcile({ object, warnings, neverMatches, referencedBy, tablesUnknown, fit }, { stateAgeMs }) {
       if (!object) return { actions: [] };
       const { unmarked, recheckMs } = planMark(object, stateAgeMs);
       // The event of the update starts the reconciler again.
@@ -93,7 +113,7 @@ export function policyReconciler(options?: PolicyOptions): Reconciler<'Policy', 
         actions: [],
         status: {
           outcome: fit.errors.length > 0 ? misfit(fit) : (earlierMisfit(object, fit) ?? policyOutcome(object)),
-          fields: { statementCount: object.spec.statements?.length ?? 0 },
+          fields: { statementCount: object.spec.statements?.length ?? 0, referencedBy },
           warnings: [...warnings, ...[...fit.warnings, ...fit.unchecked].map(fitText).map(visibleText)],
           warningReason: neverMatches ? 'NeverMatches' : warningReason(warnings, fit),
         },

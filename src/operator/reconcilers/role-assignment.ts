@@ -30,7 +30,13 @@ export function roleAssignmentReconciler({
     onOwnEvent({ type, object }) {
       assignmentsByRole.set(object.metadata.name, type === 'deleted' ? [] : [object.spec.role]);
     },
-    watches: [{ kind: 'Role', keysOf: ({ object }) => assignmentsByRole.ownersOf(object.metadata.name) }],
+    // Only whether the role exists matters: its status changes with its assignments, which may be many.
+    watches: [
+      {
+        kind: 'Role',
+        keysOf: ({ type, object }) => (type === 'modified' ? [] : assignmentsByRole.ownersOf(object.metadata.name)),
+      },
+    ],
     observe(store, name) {
       const object = store.get('RoleAssignment', name);
       return { object, roleExists: object !== undefined && store.get('Role', object.spec.role) !== undefined };

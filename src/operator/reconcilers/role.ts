@@ -3,7 +3,7 @@ import { expiryOf } from '../../access/subjects.ts';
 import { Backreferences } from './backreferences.ts';
 import { READY, type Outcome } from '../controller/outcome.ts';
 import { markOf, planMark } from './deletion-mark.ts';
-import type { Reconciler, ReconciledObject } from '../controller/reconciler.ts';
+import { isOtherSpec, type Reconciler, type ReconciledObject } from '../controller/reconciler.ts';
 import { listNames } from './list-names.ts';
 import { policyOutcome } from './policy.ts';
 
@@ -14,6 +14,8 @@ export interface RoleObserved extends ReconciledObject<'Role'> {
   readonly invalid: readonly string[];
   /** Expiry times of all subjects in all assignments of the role, milliseconds since the epoch; Infinity for none. */
   readonly expiries: readonly number[];
+  /** Names of some of its assignments. */
+  readonly referencedBy: string[];
 }
 
 /** Reports whether all policies of each Role exist and are valid. */
@@ -26,7 +28,11 @@ export function roleReconciler(): Reconciler<'Role', RoleObserved> {
       rolesByPolicy.set(object.metadata.name, type === 'deleted' ? [] : policiesOf(object));
     },
     watches: [
-      { kind: 'Policy', keysOf: ({ object }) => rolesByPolicy.ownersOf(object.metadata.name) },
+      {
+        kind: 'Policy',
+        // Not for each status of a policy: it changes with the roles that have it, and they may be many.
+        keysOf: (event) => (isOtherSpec(event) ? rolesByPolicy.ownersOf(event.object.metadata.name) : []),
+      },
       {
         kind: 'RoleAssignment',
         keysOf({ type, object, previous }) {
@@ -46,15 +52,16 @@ export function roleReconciler(): Reconciler<'Role', RoleObserved> {
       const expiries = Array.from(assignmentsByRole.ownersOf(name)).flatMap((assignment) => {
         return store.get('RoleAssignment', assignment)?.spec.subjects.map(expiryOf) ?? [];
       });
-      return { object, missing, invalid, expiries };
+      const referencedBy = assignmentsByRole.someOwnersOf(name, object?.status?.referencedBy);
+      return { object, missing, invalid, expiries, referencedBy };
     },
     temporaryState: ({ object }) => markOf(object),
     reconcile(observed, context) {
-      const { object, expiries } = observed;
+      const { object, expiries, referencedBy } = observed;
       if (!object) return { actions: [] };
       const now = context.now;
       const active = expiries.filter((expiry) => expiry > now);
-      const fields = { policyCount: policiesOf(object).length, subjectCount: active.length };
+      const fields = { policyCount: policiesOf(object).length, subjectCount: active.length, referencedBy };
       const { unmarked, recheckMs = Infinity } = planMark(object, context.stateAgeMs);
       // The event of the update starts the reconciler again.
       if (unmarked !== undefined) return { actions: [{ do: 'update', kind: 'Role', object: unmarked }] };

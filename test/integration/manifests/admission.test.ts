@@ -60,15 +60,13 @@ beforeAll(async () => {
     () => admitted(alice, role('probe'), '--dry-run=server'),
     (text) => text.includes(authors ? CREATED : '"kind": "Role"'),
   );
-  for (const [held, resource, name] of [
-    [policy('probe-held'), 'policies.olapwarden.io', 'probe-held'],
-    [role('probe-given'), 'roles.olapwarden.io', 'probe-given'],
+  for (const [object, resource] of [
+    [policy('probe-held'), 'policies.olapwarden.io'],
+    [role('probe-given'), 'roles.olapwarden.io'],
   ] as const) {
-    await admitted(alice, held);
-    await admitted(alice, role('probe-holder', { policies: ['probe-held'] }));
-    await admitted(alice, roleAssignment('probe-holder', { role: 'probe-given' }));
+    await admitted(alice, object);
     await eventually(
-      () => kubectl(carol, 'delete', resource, name, '--dry-run=server'),
+      () => kubectl(carol, 'delete', resource, object.metadata.name, '--dry-run=server'),
       ({ code }) => code !== 0,
     );
   }
@@ -94,6 +92,12 @@ async function kubectlReplace(as: string, object: object): Promise<string> {
   const args = ['-n', namespace, 'replace', '-o', 'json', '-f', '-'];
   const { code, stdout, stderr } = await api.kubectl(args, { kubeconfig: as, input: JSON.stringify(object) });
   return code === 0 ? stdout : stderr;
+}
+
+/** What the operator writes to the status: the names of those that refer to the object. */
+async function referenced(resource: string, name: string, ...referencedBy: string[]): Promise<void> {
+  const where = ['-n', namespace, 'patch', `${resource}.olapwarden.io`, name, '--subresource=status', '--type=merge'];
+  await api.mustKubectl([...where, '-p', JSON.stringify({ status: { referencedBy } })]);
 }
 
 async function annotations(kind: CustomKind, name: string): Promise<Record<string, string>> {
@@ -174,38 +178,53 @@ describe('authors', () => {
 });
 
 describe('an object in use', () => {
+  const refusals: [resource: string, name: string, referrers: string[], message: string][] = [
+    ['policies', 'held', ['holder'], 'policy `held` is attached to role `holder`: detach it first'],
+    ['policies', 'held', ['a', 'b'], 'policy `held` is attached to roles `a`, `b`: detach it first'],
+    ['roles', 'holder', ['giver'], 'role `holder` is assigned in RoleAssignment `giver`: delete it first'],
+    ['roles', 'holder', ['a', 'b'], 'role `holder` is assigned in RoleAssignments `a`, `b`: delete them first'],
+  ];
+  const removal = (as: string, resource: string, name: string) =>
+    kubectl(as, 'delete', `${resource}.olapwarden.io`, name, '--dry-run=server');
+
   it('cannot be deleted without the verbs bind and assign, with the message of the REST API', async () => {
     await admitted(alice, policy('held'));
     await admitted(alice, role('holder', { policies: ['held'] }));
     await admitted(alice, roleAssignment('giver', { role: 'holder' }));
-    const refusals: [string, string, string][] = [
-      ['policies', 'held', 'policy `held` is attached to role `holder`: detach it first'],
-      ['roles', 'holder', 'role `holder` is assigned by role assignment `giver`: delete the assignment first'],
-    ];
-    for (const [resource, name, message] of refusals) {
-      const refused = await eventually(
-        () => kubectl(carol, 'delete', `${resource}.olapwarden.io`, name, '--dry-run=server'),
-        ({ code }) => code !== 0,
-      );
-      expect(refused.stderr).toContain(message);
+    for (const [resource, name, referrers, message] of refusals) {
+      await referenced(resource, name, ...referrers);
+      expect((await removal(carol, resource, name)).stderr).toContain(message);
+      const warned = await removal(alice, resource, name);
+      expect(warned).toMatchObject({ code: 0, stderr: expect.stringContaining(message.split(':')[0]!) });
     }
-    for (const object of ['roleassignments/giver', 'roles/holder', 'policies/held']) {
-      const [resource, name] = object.split('/') as [string, string];
-      // The parameters lag slightly behind the deletion.
-      await eventually(
-        () => kubectl(alice, 'delete', `${resource}.olapwarden.io`, name),
-        ({ code }) => code === 0,
-      );
+  });
+
+  it('can be deleted without the verbs once the operator has found no reference', async () => {
+    for (const [resource, name] of refusals) {
+      await referenced(resource, name);
+      expect(await removal(carol, resource, name)).toMatchObject({ code: 0, stderr: '' });
+    }
+  });
+
+  it('needs the verbs while no operator has looked at it, and others can be deleted', async () => {
+    await admitted(alice, policy('unseen'));
+    await admitted(alice, role('unseen'));
+    for (const [resource, verb] of [
+      ['policies', 'bind'],
+      ['roles', 'assign'],
+    ] as const) {
+      const { code, stderr } = await removal(carol, resource, 'unseen');
+      expect(code).not.toBe(0);
+      expect(stderr).toContain('wait until the operator has written its status');
+      expect(stderr).toContain(`the verb ${verb} on ${resource}.olapwarden.io \`unseen\``);
+      expect(await removal(alice, resource, 'unseen')).toMatchObject({ code: 0, stderr: '' });
     }
   });
 
   it('can be deleted by the gateway, which checks that itself', async () => {
     await admitted(alice, policy('held-too'));
-    await admitted(alice, role('holder-too', { policies: ['held-too'] }));
-    await eventually(
-      () => kubectl(carol, 'delete', 'policies.olapwarden.io', 'held-too', '--dry-run=server'),
-      ({ code }) => code !== 0,
-    );
+    await referenced('policies', 'held-too', 'holder-too');
+    expect((await removal(carol, 'policies', 'held-too')).code).not.toBe(0);
     const gone = await kubectl(gateway, 'delete', '--wait=false', 'policies.olapwarden.io', 'held-too');
     expect(gone.stderr).toBe('');
   });
@@ -214,13 +233,10 @@ describe('an object in use', () => {
 describe('a whole set', () => {
   const samples = join(MANIFESTS, 'samples');
 
-  /** The samples, referred to in the view of the API server. Nobody but the operator may have made their predefined roles. */
+  /** The samples, one with a status. Nobody but the operator may have made their predefined roles. */
   async function create(work: () => Promise<CommandResult>): Promise<void> {
     expect((await work()).stderr).toBe('');
-    await eventually(
-      () => kubectl(carol, 'delete', 'policies.olapwarden.io', 'read-events', '--dry-run=server'),
-      ({ stderr }) => stderr.includes('is attached to role'),
-    );
+    await referenced('policies', 'read-events', 'analysts');
   }
 
   async function left(): Promise<string> {
@@ -238,7 +254,7 @@ describe('a whole set', () => {
       const deleted = await kubectl(alice, 'delete', ...named);
       expect(deleted.code, deleted.stderr).toBe(0);
       expect(deleted.stdout.trim().split('\n')).toHaveLength(files.length);
-      if (!order.includes('opposite')) expect(deleted.stderr).toMatch(/Warning: .*is attached to role/);
+      expect(deleted.stderr).toMatch(/Warning: .*is attached to role/);
       expect(await left()).toBe('');
     },
   );
@@ -444,51 +460,32 @@ describe('the verbs bind, assign and escalate', () => {
     }
   });
 
-  it('assign: a service token that a role assignment names is created, or lives longer', async () => {
-    const subjects = ['again', 'ending', 'ending-key'].map((name) => ({ type: 'service-token' as const, name }));
-    await admitted(gateway, roleAssignment('left-over', { role: 'lasting', subjects }));
-    const needs = 'gives it role `lasting`, and you need the verb assign on roles.olapwarden.io `lasting`';
-    const refusal = (what: string): string => `you may not ${what}: role assignment \`left-over\` ${needs}`;
-    // The parameters of the rule lag slightly behind the assignment.
-    await eventually(
-      () => admitted(carol, serviceToken('again'), '--dry-run=server'),
-      (text) => text.includes(refusal('create service token `again`')),
-    );
-    // A user's name is no token's name.
-    await admitted(gateway, roleAssignment('user', { role: 'lasting', subjects: people('free') }));
-    expect(await admitted(carol, serviceToken('free'))).toContain('"kind": "ServiceToken"');
-
-    await admitted(gateway, serviceToken('ending', { expiresAt: '2030-01-01T00:00:00Z' }));
-    await admitted(gateway, serviceToken('by-key', { expiresAt: '2030-01-01T00:00:00Z' }));
-    // Only the operator writes access keys.
-    const operator = await api.serviceAccountKubeconfig(namespace, 'olap-warden-operator');
-    const made = JSON.parse(
-      (await kubectl(alice, 'get', 'servicetokens.olapwarden.io', 'by-key', '-o', 'json')).stdout,
-    ) as { apiVersion: string };
-    const path = `/apis/${made.apiVersion}/namespaces/${namespace}/servicetokens/by-key/status`;
-    const put = await api.kubectl(['replace', '--raw', path, '-f', '-'], {
-      kubeconfig: operator,
-      input: JSON.stringify({ ...made, status: { accessKey: 'ending-key' } }),
-    });
-    expect(put.stderr).toBe('');
-    for (const name of ['ending', 'by-key']) {
-      for (const expiresAt of ['2030-01-01T00:00:01Z', '2030-01-01T00:00:00-01:00', undefined]) {
-        const longer = serviceToken(name, expiresAt === undefined ? {} : { expiresAt });
-        const result = await kubectlReplace(carol, longer);
-        expect(result, expiresAt).toContain(refusal(`extend \`expiresAt\` of service token \`${name}\``));
-      }
-      const described = serviceToken(name, { expiresAt: '2030-01-01T00:00:00Z', description: 'x' });
-      expect(await kubectlReplace(carol, described)).toContain('"kind": "ServiceToken"');
-      const shorter = serviceToken(name, { expiresAt: '2029-01-01T00:00:00Z' });
-      expect(await kubectlReplace(carol, shorter)).toContain('"kind": "ServiceToken"');
+  it('assign: a service token is created, or lives longer', async () => {
+    const refusal = (what: string, name: string): string =>
+      `you may not ${what} service token \`${name}\`, because it has the roles of every role assignment that names it: you need the verb assign on servicetokens.olapwarden.io \`${name}\``;
+    expect(await admitted(carol, serviceToken('again'))).toContain(refusal('create', 'again'));
+    const ending = (fields: Parameters<typeof serviceToken>[1]) => serviceToken('ending', fields);
+    await admitted(gateway, ending({ expiresAt: '2030-01-01T00:00:00Z' }));
+    for (const expiresAt of ['2030-01-01T00:00:01Z', '2030-01-01T00:00:00-01:00', undefined]) {
+      const result = await kubectlReplace(carol, ending(expiresAt === undefined ? {} : { expiresAt }));
+      expect(result, expiresAt).toContain(refusal('extend `expiresAt` of', 'ending'));
     }
-    await grant('assign', 'roles', 'lasting');
+    const others = [{ expiresAt: '2030-01-01T00:00:00Z', description: 'x' }, { expiresAt: '2029-01-01T00:00:00Z' }];
+    for (const fields of others)
+      expect(await kubectlReplace(carol, ending(fields))).toContain('"kind": "ServiceToken"');
+    await grant('assign', 'servicetokens', 'again');
     await eventuallyAdmitted(carol, serviceToken('again'));
-    expect(await kubectlReplace(carol, serviceToken('ending'))).toContain('"kind": "ServiceToken"');
-    // Others may still extend tokens without a role.
-    const unassigned = serviceToken('unassigned', { expiresAt: '2030-01-01T00:00:00Z' });
-    expect(await admitted(carol, unassigned)).toContain('"kind": "ServiceToken"');
-    expect(await kubectlReplace(carol, serviceToken('unassigned'))).toContain('"kind": "ServiceToken"');
+    expect(await admitted(carol, serviceToken('third'))).toContain(refusal('create', 'third'));
+    // Who may assign every role gains nothing by a token.
+    const right = ['create', 'clusterrole', 'assign-all', '--verb=assign', '--resource=roles.olapwarden.io'];
+    await api.mustKubectl(right);
+    const dora = await api.kubeconfig('dora');
+    for (const clusterRole of ['assign-all', 'olap-warden-admin.olap'])
+      await api.mustKubectl([
+        ...['-n', namespace, 'create', 'rolebinding', `dora-${clusterRole}`],
+        ...[`--clusterrole=${clusterRole}`, '--user=dora'],
+      ]);
+    await eventuallyAdmitted(dora, serviceToken('third'));
   });
 
   it('escalate: a policy is written only with it, in any spelling, also one that a role has or names already', async () => {

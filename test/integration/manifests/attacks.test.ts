@@ -67,16 +67,25 @@ beforeAll(async () => {
   carol = rawRequests(await api.kubeconfig('carol'), NAMESPACE);
   for (const object of OBJECTS)
     expect(await admin.send('POST', pathOf(object.kind), object)).toMatchObject({ ok: true });
-  // Rules and their parameters are in force a moment after they are stored.
+  // As the operator writes it.
+  for (const [path, referrer] of [
+    ['policies/attached', 'holder'],
+    ['roles/holder', 'giver'],
+  ] as const) {
+    const status = { status: { referencedBy: [referrer] } };
+    expect(await admin.send('PATCH', `${BASE}/${path}/status`, status, MERGE)).toMatchObject({ ok: true });
+  }
+  // Rules are in force a moment after they are stored.
   const probes: [Parameters<RawRequests['send']>, string][] = [
     [['POST', `${BASE}/policies?dryRun=All`, policy('probe')], 'escalate on policies'],
     [['POST', `${BASE}/roles?dryRun=All`, role('probe', { policies: ['attached'] })], 'bind on each'],
     [['POST', `${BASE}/roleassignments?dryRun=All`, roleAssignment('probe')], 'assign on roles'],
     [['DELETE', `${BASE}/policies/attached?dryRun=All`], 'is attached to role'],
-    [['DELETE', `${BASE}/roles/holder?dryRun=All`], 'is assigned by role assignment'],
-    [['POST', `${BASE}/servicetokens?dryRun=All`, serviceToken('made-later')], 'gives it role'],
+    [['DELETE', `${BASE}/roles/holder?dryRun=All`], 'is assigned in RoleAssignment'],
+    [['POST', `${BASE}/servicetokens?dryRun=All`, serviceToken('made-later')], 'assign on servicetokens'],
     [['PATCH', `${BASE}/policies/attached?dryRun=All`, { metadata: { ownerReferences: owners } }, MERGE], 'owner'],
     [['PATCH', `${BASE}/servicetokens/machine/status?dryRun=All`, { status: { accessKey: 'k' } }, MERGE], 'written by'],
+    [['PATCH', `${BASE}/roles/holder/status?dryRun=All`, { status: { referencedBy: [] } }, MERGE], 'written by'],
   ];
   for (const [request, refusal] of probes)
     await eventually(
@@ -104,6 +113,7 @@ type Attack = [what: string, request: Parameters<RawRequests['send']>, refusal: 
 const ESCALATE = 'you need the verb escalate on policies.olapwarden.io';
 const BIND = 'you need the verb bind on each of these policies.olapwarden.io';
 const ASSIGN = 'you need the verb assign on roles.olapwarden.io';
+const ASSIGN_TOKEN = 'you need the verb assign on servicetokens.olapwarden.io';
 const merge = (path: string, body: object): Parameters<RawRequests['send']> => [
   'PATCH',
   `${BASE}/${path}`,
@@ -174,13 +184,23 @@ const ATTACKS: Attack[] = [
     ['DELETE', `${BASE}/policies/attached?propagationPolicy=Foreground`],
     'is attached to role',
   ],
-  ['a role in use deleted', ['DELETE', `${BASE}/roles/holder?gracePeriodSeconds=0`], 'is assigned by role assignment'],
+  ['a role in use deleted', ['DELETE', `${BASE}/roles/holder?gracePeriodSeconds=0`], 'is assigned in RoleAssignment'],
   ...['policies', 'roles', 'roleassignments'].map((plural): Attack => {
     const request: Attack[1] = ['DELETE', `${BASE}/${plural}?labelSelector=set%3Dattacked`];
     return [`all ${plural} with a label deleted`, request, 'olap-warden-'];
   }),
-  ['a service token that an assignment names', post(serviceToken('made-later')), ASSIGN],
-  ['the expiry of an assigned token', merge('servicetokens/machine', { spec: { expiresAt: null } }), ASSIGN],
+  ['a service token that an assignment names', post(serviceToken('made-later')), ASSIGN_TOKEN],
+  ['the expiry of an assigned token', merge('servicetokens/machine', { spec: { expiresAt: null } }), ASSIGN_TOKEN],
+  [
+    'the references to a policy',
+    merge('policies/attached/status', { status: { referencedBy: [] } }),
+    'status.referencedBy is written by olap-warden',
+  ],
+  [
+    'the references to a role',
+    merge('roles/holder/status', { status: { referencedBy: null } }),
+    'status.referencedBy is written by olap-warden',
+  ],
   [
     'the hash of a known secret key',
     merge('servicetokens/machine/status', { status: { accessKey: 'machine', secretHash: `sha256:${'0'.repeat(64)}` } }),
@@ -213,13 +233,25 @@ function inVersion(
   ];
 }
 
+interface StoredObject {
+  readonly metadata: { readonly name: string; readonly ownerReferences?: object };
+  readonly spec: object;
+  readonly status?: { readonly referencedBy?: readonly string[] };
+}
+
 /** What decides access: everything but the metadata and what the server writes. */
 async function state(): Promise<object> {
   const lists = await Promise.all(
     Object.values(PLURALS).map(async (plural) => {
       const { body } = await admin.send('GET', `${BASE}/${plural}`);
-      const { items } = body as { items: { metadata: { name: string; ownerReferences?: object }; spec: object }[] };
-      return items.map(({ metadata, spec }) => [plural, metadata.name, metadata.ownerReferences ?? [], spec]);
+      const { items } = body as { items: StoredObject[] };
+      return items.map(({ metadata, spec, status }) => [
+        plural,
+        metadata.name,
+        metadata.ownerReferences ?? [],
+        spec,
+        status?.referencedBy ?? null,
+      ]);
     }),
   );
   return lists;

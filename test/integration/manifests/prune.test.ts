@@ -68,7 +68,7 @@ afterAll(async () => {
   await api.stop();
 });
 
-/** Applies the samples; resolves when the rules see how they refer to each other. */
+/** Applies the samples; with the references in the status. */
 async function applyAll(): Promise<void> {
   for (const sample of samples) {
     const created = await eventually(
@@ -78,15 +78,20 @@ async function applyAll(): Promise<void> {
     );
     expect(created).toMatchObject({ ok: true });
   }
-  const probes: readonly (readonly [path: string, refusal: string])[] = [
-    ['policies/read-events', 'is attached to role'],
-    ['roles/analysts', 'is assigned by role assignment'],
+  const probes: readonly (readonly [path: string, referrer: string, refusal: string])[] = [
+    ['policies/read-events', 'analysts', 'is attached to role'],
+    ['roles/analysts', 'analysts', 'is assigned in RoleAssignment'],
   ];
-  for (const [path, refusal] of probes)
+  for (const [path, referrer, refusal] of probes) {
+    // As the operator writes it.
+    const status = { status: { referencedBy: [referrer] } };
+    const type = 'application/merge-patch+json';
+    expect(await admin.send('PATCH', `${BASE}/${path}/status`, status, type)).toMatchObject({ ok: true });
     await eventually(
       () => weak.send('DELETE', `${BASE}/${path}?dryRun=All`),
       ({ message }) => message.includes(refusal),
     );
+  }
 }
 
 /** Names of the samples that still exist, also while a finalizer keeps them. */

@@ -77,6 +77,20 @@ describe('with an operator', () => {
     );
   });
 
+  it('what refers to a Policy and to a Role is in their status', async () => {
+    const referrers = (resource: string, name: string, wanted: string[]) =>
+      eventually(
+        () => get(`${resource}.olapwarden.io`, name),
+        (object) => JSON.stringify(object?.status?.['referencedBy']) === JSON.stringify(wanted),
+      );
+    await referrers('policies', 'read-events', ['analysts']);
+    await referrers('roles', 'analysts', []);
+    await apply(roleAssignment('reading', { role: 'analysts' }));
+    await referrers('roles', 'analysts', ['reading']);
+    await kubectl('delete', 'roleassignments.olapwarden.io', 'reading');
+    await referrers('roles', 'analysts', []);
+  });
+
   it('records Events', async () => {
     const events = await eventually(
       () => kubectl('events', '--for', 'role.olapwarden.io/analysts'),

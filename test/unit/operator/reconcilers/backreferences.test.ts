@@ -13,3 +13,15 @@ it('returns the owners of a reference after every change', () => {
   index.set('analysts', []);
   expect([of('read'), of('write'), of('none')]).toEqual([[], [], []]);
 });
+
+it('returns at most three owners, and the same ones while they are owners', () => {
+  const index = new Backreferences();
+  for (const owner of ['a', 'b', 'c', 'd', 'e']) index.set(owner, ['read']);
+  const some = index.someOwnersOf('read');
+  expect(some).toHaveLength(3);
+  expect(index.someOwnersOf('read', ['e', 'd'])).toEqual(['e', 'd', 'a']);
+  index.delete('e');
+  expect(index.someOwnersOf('read', ['e', 'd', 'a'])).toEqual(['d', 'a', 'b']);
+  for (const owner of ['a', 'b', 'c', 'd']) index.delete(owner);
+  expect(index.someOwnersOf('read', ['d', 'a', 'b'])).toEqual([]);
+});

@@ -51,7 +51,7 @@ it('removes a subject in the millisecond in which its time is over', () => {
 describe('a Role', () => {
   const context = { now: NOW, stateAgeMs: 0, newTokenKeys: () => ({ accessKey: '', secretKey: '' }) };
   const reconcile = (expiries: readonly number[], invalid: readonly string[] = []) =>
-    roleReconciler().reconcile({ object: role('r'), missing: [], invalid, expiries }, context);
+    roleReconciler().reconcile({ object: role('r'), missing: [], invalid, expiries, referencedBy: [] }, context);
 
   it('is reconciled at the next expiry of a subject', () => {
     expect(reconcile([NOW + 9_000, NOW + 5_000, NOW, Infinity])).toMatchObject({

@@ -289,6 +289,38 @@ describe('a Role', () => {
     expect(store.get('Role', 'analysts')?.status).toMatchObject({ subjectCount: 1 });
   });
 
+  it('has the names of some assignments in the status, and its policies that of the role', async () => {
+    const { store, settle } = await run(policy('read'), policy('free'), role('analysts', { policies: ['read'] }));
+    const referrers = () =>
+      [store.get('Policy', 'read'), store.get('Policy', 'free'), store.get('Role', 'analysts')].map(
+        (found) => found?.status?.referencedBy,
+      );
+    expect(referrers()).toEqual([['analysts'], [], []]);
+    await store.create('RoleAssignment', roleAssignment('team', { role: 'analysts' }));
+    await settle();
+    expect(referrers()).toEqual([['analysts'], [], ['team']]);
+    const found = store.get('Role', 'analysts')!;
+    await store.update('Role', { ...found, spec: { policies: ['free'] } });
+    await store.delete('RoleAssignment', 'team');
+    await settle();
+    expect(referrers()).toEqual([[], ['analysts'], []]);
+    await store.delete('Role', 'analysts');
+    await settle();
+    expect(referrers().slice(0, 2)).toEqual([[], []]);
+  });
+
+  it('writes no status for one referrer more of many, and reconciles none of them for a status', async () => {
+    const names = Array.from({ length: 20 }, (_, index) => `r${index}`);
+    const { store, settle } = await run(policy('read'), ...names.map((name) => role(name, { policies: ['read'] })));
+    const [version, roleVersion] = [store.get('Policy', 'read'), store.get('Role', 'r0')].map(
+      (object) => object?.metadata.resourceVersion,
+    );
+    await store.create('Role', role('another', { policies: ['read'] }));
+    await settle();
+    expect(store.get('Policy', 'read')?.metadata.resourceVersion).toBe(version);
+    expect(store.get('Role', 'r0')?.metadata.resourceVersion).toBe(roleVersion);
+  });
+
   it('limits the number of names in a message', async () => {
     const { ready } = await run(role('r', { policies: Array.from({ length: 12 }, (_, index) => `p${index}`) }));
     expect(ready('Role', 'r')).toContain('`p9` and 2 more not found');
