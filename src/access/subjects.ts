@@ -1,5 +1,5 @@
 import type { Subject, SubjectType } from '../resources/role-assignment.ts';
-import { parseTime } from '../resources/time.ts';
+import { endOf } from '../resources/time.ts';
 import type { Principal } from './principal.ts';
 
 /** The first administrator of standalone, whose token is in the token file. */
@@ -40,7 +40,7 @@ export function userSubjects(principal: Principal): Subject[] {
 
 /** Milliseconds since the epoch from which a subject no longer has its role: Infinity for never. A time that cannot be read has passed. */
 export function expiryOf({ expiresAt }: Pick<Subject, 'expiresAt'>): number {
-  return expiresAt === undefined ? Infinity : (parseTime(expiresAt) ?? -Infinity);
+  return endOf(expiresAt);
 }
 
 /** Roles by subject, each with the expiry times of its assignments. */

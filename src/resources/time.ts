@@ -23,8 +23,15 @@ export function isTime(text: string): boolean {
  * nothing, and nothing is deleted because of it.
  */
 export function parseTime(text: string): number | undefined {
-  const time = Date.parse(text);
-  return Number.isNaN(time) ? undefined : time;
+  return isTime(text) ? Date.parse(text) : undefined;
+}
+
+/**
+ * When what has this expiry ends, in milliseconds since the epoch: Infinity without one, -Infinity for a text that is not a time. A reader that deletes
+ * what has ended uses parseTime().
+ */
+export function endOf(expiresAt: string | undefined): number {
+  return expiresAt === undefined ? Infinity : (parseTime(expiresAt) ?? -Infinity);
 }
 
 /** RFC 3339 in whole seconds, as metav1.Time is written. @param ms milliseconds since the epoch */

@@ -3,6 +3,7 @@ import { LruCache } from '../../platform/lru.ts';
 import type { AuthenticationResult, Authenticator, Credential } from './authenticator.ts';
 import { tokenPrincipal, type Directory } from '../directory.ts';
 import { MAX_PREVIOUS_HASHES } from '../../resources/service-token.ts';
+import { endOf } from '../../resources/time.ts';
 import type { Principal } from '../principal.ts';
 import {
   ACCESS_KEY_LENGTH,
@@ -58,7 +59,7 @@ export class ServiceTokenAuthenticator implements Authenticator {
     if (!this.#secretMatches(keys.secretKey, token) || !token) return rejected(NO_SUCH_TOKEN);
     const { expiresAt } = token.token.spec;
     // Checked after the secret, so that only a caller with the secret gets the information that the token has expired or has no role.
-    if (expiresAt !== undefined && !(Date.parse(expiresAt) > this.#clock.now())) {
+    if (endOf(expiresAt) <= this.#clock.now()) {
       return rejected(`the service token \`${token.name}\` expired at ${expiresAt}`);
     }
     if (!this.#directory.hasRole(token.name)) {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { errorMessage } from '../../platform/plain-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { isTime } from '../../resources/time.ts';
+import { endOf, isTime } from '../../resources/time.ts';
 import type { AuthenticationResult, Authenticator, Credential } from './authenticator.ts';
 import type { Principal } from '../principal.ts';
 import { srnText } from '../policy/srn.ts';
@@ -121,7 +121,7 @@ export class TokenFileAuthenticator implements Authenticator {
     if (credential.scheme !== 'bearer') return { outcome: 'not-mine' };
     const entry = this.#entries.get(hashToken(credential.token));
     if (!entry) return { outcome: 'not-mine' };
-    if (entry.expiresAt !== undefined && Date.parse(entry.expiresAt) <= this.#options.clock.now())
+    if (endOf(entry.expiresAt) <= this.#options.clock.now())
       return { outcome: 'rejected', message: `the token of \`${entry.user}\` expired at ${entry.expiresAt}` };
     return { outcome: 'authenticated', principal: principalOf(entry) };
   }

@@ -1,3 +1,4 @@
+import { endOf } from '../../resources/time.ts';
 import { ManagerError } from '../errors.ts';
 
 /**
@@ -7,7 +8,7 @@ import { ManagerError } from '../errors.ts';
  */
 export function requireFuture(expiresAt: string | null | undefined, now: number): void {
   if (expiresAt === undefined || expiresAt === null) return;
-  if (Date.parse(expiresAt) > now) return;
+  if (endOf(expiresAt) > now) return;
   throw new ManagerError(
     'invalid',
     `\`expiresAt\`: \`${expiresAt.slice(0, 80)}\` must be in the future, such as \`2030-01-31T00:00:00Z\``,

@@ -1,6 +1,7 @@
 import type { Slices } from '../../platform/long-work.ts';
 import type { ServiceToken } from '../../resources/kinds.ts';
 import { API_VERSION } from '../../resources/meta.ts';
+import { endOf } from '../../resources/time.ts';
 import type { Directory } from '../directory.ts';
 import type { Principal } from '../principal.ts';
 import {
@@ -220,7 +221,7 @@ export class ServiceTokenManager {
   }
 
   #status({ spec }: ServiceToken, roleCount: number): TokenStatus {
-    if (spec.expiresAt !== undefined && !(Date.parse(spec.expiresAt) > this.#editor.now())) return 'EXPIRED';
+    if (endOf(spec.expiresAt) <= this.#editor.now()) return 'EXPIRED';
     return roleCount === 0 ? 'UNASSIGNED' : 'ACTIVE';
   }
 

@@ -6,6 +6,7 @@ import { clusterResource } from '../../access/policy/srn.ts';
 import { activeMutes, muteProblem } from '../../health/report/mutes.ts';
 import { MAX_MUTES, type Mute } from '../../resources/health-mute.ts';
 import type { ClusterHealthReport } from '../../resources/kinds.ts';
+import { endOf, parseTime } from '../../resources/time.ts';
 import { clientSignal } from '../server/client-signal.ts';
 import { write } from '../server/audited-write.ts';
 import { requireAllowed } from '../server/context.ts';
@@ -49,7 +50,7 @@ export function muteRoutes(app: FastifyInstance, { store, clock, report: name }:
       const report = ports.store.get('ClusterHealthReport', ports.report);
       return (report?.spec.mutes ?? [])
         .map((mute) => shownMute(mute, report, ports.clock.now()))
-        .sort((a, b) => Date.parse(a.until) - Date.parse(b.until));
+        .sort((a, b) => endOf(a.until) - endOf(b.until));
     },
   );
 
@@ -118,7 +119,7 @@ export function muteRoutes(app: FastifyInstance, { store, clock, report: name }:
 function requireValid({ check = '*', entity, until }: MuteRequest, now: number): void {
   const problem = muteProblem({ check, entity, until }, now);
   if (problem !== undefined) throw new HttpError(400, `\`${problem.replace(': ', '` in the body: ')}`);
-  if (!(Date.parse(until) > now)) {
+  if (endOf(until) <= now) {
     throw new HttpError(400, `\`until\` in the body: \`${until}\` is in the past; it must be at most 90 days ahead`);
   }
 }
@@ -126,7 +127,7 @@ function requireValid({ check = '*', entity, until }: MuteRequest, now: number):
 async function addMute(ports: TaskPorts, mute: Mute, signal: AbortSignal): Promise<void> {
   await withReport(ports, signal, async (report) => {
     const now = ports.clock.now();
-    const kept = (report.spec.mutes ?? []).filter(({ until }) => !(Date.parse(until) + KEEP_EXPIRED_MS <= now));
+    const kept = (report.spec.mutes ?? []).filter(({ until }) => (parseTime(until) ?? now) + KEEP_EXPIRED_MS > now);
     if (kept.length >= MAX_MUTES) {
       throw new HttpError(409, `the report has ${MAX_MUTES} mutes already: delete one, or use \`*\` in \`entity\``);
     }

@@ -2,6 +2,7 @@ import { compileGlob, globMatches, type Glob } from '../../platform/glob.ts';
 import type { CheckStatus, Finding, LastEvaluated } from '../../resources/health-finding.ts';
 import { isEveryEntity, type Mute, type MuteCount } from '../../resources/health-mute.ts';
 import { nearest } from '../../resources/nearest.ts';
+import { endOf } from '../../resources/time.ts';
 import { CATALOGUE } from '../catalogue.ts';
 import { MAX_FINDINGS, type CheckOutcome } from '../check.ts';
 import type { RunResult } from '../run/run.ts';
@@ -25,7 +26,7 @@ export function activeMutes(mutes: readonly Mute[] = [], now: number): readonly 
       id,
       check: compileGlob(check),
       entity: compileGlob(entity),
-      until: Date.parse(until),
+      until: endOf(until),
     }))
     .filter(({ until, check, entity }) => until > now && until <= now + MAX_MUTE_MS && !isEverything(check, entity))
     .sort((a, b) => b.until - a.until || (a.id < b.id ? -1 : 1));
@@ -33,7 +34,7 @@ export function activeMutes(mutes: readonly Mute[] = [], now: number): readonly 
 
 /** When the set of active mutes changes next; Infinity if it does not. @param now milliseconds since the epoch */
 export function nextMuteChange(mutes: readonly Mute[] = [], now: number): number {
-  const times = mutes.flatMap(({ until }) => [Date.parse(until) - MAX_MUTE_MS, Date.parse(until)]);
+  const times = mutes.flatMap(({ until }) => [endOf(until) - MAX_MUTE_MS, endOf(until)]);
   return Math.min(Number.POSITIVE_INFINITY, ...times.filter((time) => time > now));
 }
 
@@ -59,7 +60,7 @@ export function muteProblem(
   if (isEverything(glob, compileGlob(entity))) {
     return `entity: \`${entity}\` needs a \`check\` that does not match every check; a mute of everything would also mute faults of the future`;
   }
-  if (Date.parse(until) > now + MAX_MUTE_MS) return `until: \`${until}\` is more than 90 days ahead`;
+  if (endOf(until) > now + MAX_MUTE_MS) return `until: \`${until}\` is more than 90 days ahead`;
   return undefined;
 }
 

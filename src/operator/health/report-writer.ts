@@ -7,6 +7,7 @@ import type { ClusterHealthReportSpec } from '../../resources/cluster-health-rep
 import type { Mute } from '../../resources/health-mute.ts';
 import type { ClusterHealthReportStatus } from '../../resources/health-status.ts';
 import type { ClusterHealthReport } from '../../resources/kinds.ts';
+import { endOf } from '../../resources/time.ts';
 import { conflictRetryAfterMs, StoreError, type ResourceStore } from '../../store/resource-store.ts';
 
 export interface ReportWriterOptions {
@@ -84,7 +85,7 @@ export class ReportWriter {
     const active = new Set(written.status?.mutes?.map(({ id }) => id));
     for (const { id, findingCount } of before.status?.mutes ?? []) {
       const mute = before.spec.mutes?.find((candidate) => candidate.id === id);
-      if (mute === undefined || active.has(id) || Date.parse(mute.until) > now) continue;
+      if (mute === undefined || active.has(id) || endOf(mute.until) > now) continue;
       this.#options.onMuteExpired(written, mute, findingCount);
     }
   }

@@ -2,7 +2,7 @@ import { managedBy } from '../../access/manager/views.ts';
 import { expiryOf } from '../../access/subjects.ts';
 import type { RoleAssignment } from '../../resources/kinds.ts';
 import type { RoleAssignmentStatus, Subject, SubjectExpiry } from '../../resources/role-assignment.ts';
-import { kubernetesTime, parseTime } from '../../resources/time.ts';
+import { endOf, kubernetesTime, parseTime } from '../../resources/time.ts';
 import { listNames } from './list-names.ts';
 import { READY, type Outcome } from '../controller/outcome.ts';
 import type { Action, RecordEvent } from '../controller/plan.ts';
@@ -119,7 +119,7 @@ function eventsOf(role: string, entries: readonly SubjectExpiry[]): RecordEvent[
   const expired = entries.filter(({ state }) => state === 'Expired');
   const events: RecordEvent[] = [];
   if (expiring.length > 0) {
-    const first = expiring.toSorted((a, b) => Date.parse(a.expiresAt) - Date.parse(b.expiresAt))[0]!;
+    const first = expiring.toSorted((a, b) => endOf(a.expiresAt) - endOf(b.expiresAt))[0]!;
     const when = `${expiring.length > 1 ? 'the first ' : ''}at ${first.expiresAt}`;
     const verb = expiring.length > 1 ? 'lose' : 'loses';
     events.push(

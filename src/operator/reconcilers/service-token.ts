@@ -2,7 +2,7 @@ import { isManagedByRest } from '../../access/manager/views.ts';
 import { DEFAULT_GRACE_MS, hashFields, type TokenHashes } from '../../access/service-token.ts';
 import { expiryOf } from '../../access/subjects.ts';
 import type { RoleAssignment, ServiceToken } from '../../resources/kinds.ts';
-import { parseTime } from '../../resources/time.ts';
+import { endOf } from '../../resources/time.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import { Backreferences } from './backreferences.ts';
 import type { Outcome } from '../controller/outcome.ts';
@@ -178,7 +178,7 @@ function lifetimeOf(
   observed: ServiceTokenObserved,
   { now, stateAgeMs }: ReconcileContext,
 ): Lifetime {
-  const expiresInMs = spec.expiresAt === undefined ? Infinity : (parseTime(spec.expiresAt) ?? -Infinity) - now;
+  const expiresInMs = endOf(spec.expiresAt) - now;
   return {
     expiresInMs,
     assignedForMs: observed.assignedUntil - now,
