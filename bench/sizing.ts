@@ -64,6 +64,13 @@ export const SIZING_RULES: readonly SizingRule[] = [
     unit: 'MB',
   },
   {
+    need: 'creating, changing or deleting a role, policy, assignment or service token with kubectl among 10,000 roles, in the API server',
+    figure: '25 ms of CPU',
+    work: /^(creation|change|deletion) of .*, 10000 roles and assignments$/,
+    max: 25,
+    unit: 'ms CPU of the API server',
+  },
+  {
     need: 'the first health run on 500 tables with 1,000,000 segments',
     figure: '12 s of CPU',
     work: /^health run, 500 tables × 2000 segments, 50 servers: CPU$/,
