@@ -92,7 +92,8 @@ async function admission(bench: Bench, plane: ControlPlane, few: AdmissionCosts 
 
 /** Policies, and the roles and assignments with the numbers `from` to `to`. */
 function* objects(from: number, to: number): Generator<readonly [string, { metadata: { name: string } }]> {
-  for (let index = 0; from === 0 && index < POLICIES; index++) {
+  const policies = from === 0 ? POLICIES : 0;
+  for (let index = 0; index < policies; index++) {
     const statements = Array.from({ length: STATEMENTS }, (_, statement) => ({
       effect: 'allow' as const,
       actions: ['Query', 'Get*'],
