@@ -40,6 +40,8 @@ export interface CheckRequest {
   readonly credentialFile: string | undefined;
   readonly caFile: string | undefined;
   readonly instanceScheme: 'http' | 'https';
+  /** Undefined for that of the first controller. */
+  readonly brokerScheme: 'http' | 'https' | undefined;
   /** Time limit for reading the cluster. */
   readonly timeoutMs: number;
 }
@@ -105,10 +107,11 @@ async function readAuthorities(caFile: string): Promise<string> {
 }
 
 async function readAndCheck(request: CheckRequest, context: CheckContext): Promise<RunResult> {
-  const { controllers, caFile, credentialFile, instanceScheme, settings, timeoutMs } = request;
+  const { controllers, caFile, credentialFile, instanceScheme, brokerScheme, settings, timeoutMs } = request;
   const { clock } = context;
   const engine = createEngine({
     controllerUrls: controllers,
+    brokerScheme,
     ...(caFile !== undefined && { ca: await readAuthorities(caFile) }),
     ...(credentialFile !== undefined && {
       credential: credentialFromFile(credentialFile, clock),

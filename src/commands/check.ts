@@ -8,6 +8,7 @@ import { parseInterval } from '../health/settings.ts';
 import { checkList, checkSettings } from './check-settings.ts';
 
 const MIN_TIMEOUT_MS = 1_000;
+const SCHEMES = ['http', 'https'] as const;
 
 /** Help of `olap-warden check`. */
 export const CHECK_USAGE = `Usage: olap-warden check --controller URL [options]
@@ -32,6 +33,7 @@ Options:
                                (default: ${PREBUILT_SNAPSHOT_PROPERTY})
   --credential-file PATH       file with the credential for Pinot: user:password or a token
   --ca-file PATH               PEM file of additional trusted certificate authorities
+  --broker-scheme SCHEME       scheme for queries to the brokers: http or https (default: that of the first controller)
   --instance-scheme SCHEME     scheme of the health endpoints of servers and brokers: http or https (default: http)
   --timeout TIME               time limit for reading the cluster, such as 90s (default: 10m)
   -h, --help                   print this help
@@ -79,6 +81,7 @@ async function parseCheck(args: readonly string[], now: number): Promise<CheckRe
       'prebuilt-snapshot-property': { type: 'string' },
       'credential-file': { type: 'string' },
       'ca-file': { type: 'string' },
+      'broker-scheme': { type: 'string' },
       'instance-scheme': { type: 'string', default: 'http' },
       timeout: { type: 'string', default: '10m' },
       help: { type: 'boolean', short: 'h' },
@@ -109,7 +112,9 @@ async function parseCheck(args: readonly string[], now: number): Promise<CheckRe
     failOn: oneOf('--fail-on', values['fail-on'], SEVERITIES),
     credentialFile: values['credential-file'],
     caFile: values['ca-file'],
-    instanceScheme: oneOf('--instance-scheme', values['instance-scheme'], ['http', 'https']),
+    brokerScheme:
+      values['broker-scheme'] === undefined ? undefined : oneOf('--broker-scheme', values['broker-scheme'], SCHEMES),
+    instanceScheme: oneOf('--instance-scheme', values['instance-scheme'], SCHEMES),
     timeoutMs: timeoutFrom(values.timeout),
   };
 }

@@ -5,10 +5,12 @@ import { clusterLevelConsumingPartitionSkew } from './checks/cluster-level-consu
 import { clusterLevelSegmentSkew } from './checks/cluster-level-segment-skew.ts';
 import { consumerLag } from './checks/consumer-lag.ts';
 import { consumingPartitionSkewHealth } from './checks/consuming-partition-skew-health.ts';
+import { consumingSegmentAge } from './checks/consuming-segment-age.ts';
 import { controllerTablesSkew } from './checks/controller-tables-skew.ts';
 import { coordinatorHostNameInstanceNameMismatch } from './checks/coordinator-host-name-instance-name-mismatch.ts';
 import { dataFreshness } from './checks/data-freshness.ts';
 import { dataSizeSkew } from './checks/data-size-skew.ts';
+import { deepStore } from './checks/deep-store.ts';
 import { highNumberOfConsumingPartitions } from './checks/high-number-of-consuming-partitions.ts';
 import { highNumberOfDocuments } from './checks/high-number-of-documents.ts';
 import { highNumberOfSegments } from './checks/high-number-of-segments.ts';
@@ -23,6 +25,7 @@ import { instancePoolsNReplicaGroups } from './checks/instance-pools-n-replica-g
 import { instancePools } from './checks/instance-pools.ts';
 import { minionTaskFailures } from './checks/minion-task-failures.ts';
 import { policyConditions } from './checks/policy-conditions.ts';
+import { minionTasksStuck } from './checks/minion-tasks-stuck.ts';
 import { prebuiltSnapshot } from './checks/prebuilt-snapshot.ts';
 import { queryHealth } from './checks/query-health.ts';
 import { replication } from './checks/replication.ts';
@@ -44,6 +47,7 @@ import { timeColumnGranularity } from './checks/time-column-granularity.ts';
 import { upsertPkSkewPerPartition } from './checks/upsert-pk-skew-per-partition.ts';
 import { upsertPrimaryKeySkew } from './checks/upsert-primary-key-skew.ts';
 import { upsertTableSegmentAssignment } from './checks/upsert-table-segment-assignment.ts';
+import { zookeeperNodeSize } from './checks/zookeeper-node-size.ts';
 
 /** The check of each file, by file name. */
 export const CHECKS: readonly CheckDefinition[] = [
@@ -52,10 +56,12 @@ export const CHECKS: readonly CheckDefinition[] = [
   clusterLevelSegmentSkew,
   consumerLag,
   consumingPartitionSkewHealth,
+  consumingSegmentAge,
   controllerTablesSkew,
   coordinatorHostNameInstanceNameMismatch,
   dataFreshness,
   dataSizeSkew,
+  deepStore,
   highNumberOfConsumingPartitions,
   highNumberOfDocuments,
   highNumberOfSegments,
@@ -70,6 +76,7 @@ export const CHECKS: readonly CheckDefinition[] = [
   instancePools,
   minionTaskFailures,
   policyConditions,
+  minionTasksStuck,
   prebuiltSnapshot,
   queryHealth,
   replication,
@@ -91,4 +98,5 @@ export const CHECKS: readonly CheckDefinition[] = [
   upsertPkSkewPerPartition,
   upsertPrimaryKeySkew,
   upsertTableSegmentAssignment,
+  zookeeperNodeSize,
 ];

@@ -86,6 +86,25 @@ export interface MinionTasks {
   readonly lastTask: string | undefined;
   readonly lastFailedSubtasks: number;
   readonly lastSubtasks: number;
+  /** Tasks that have not ended, the oldest one first by its time of creation. */
+  readonly open: readonly OpenTask[];
+}
+
+/** A task that has not ended. One whose subtasks neither run nor wait has not begun. */
+export interface OpenTask {
+  readonly name: string;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  readonly running: number;
+  readonly waiting: number;
+}
+
+/** A node in ZooKeeper, and the bytes of its content as they are stored and transferred: Pinot compresses large ones. */
+export interface NodeSize {
+  /** Such as `orders_OFFLINE`. */
+  readonly name: string;
+  readonly kind: 'ideal state' | 'external view';
+  readonly bytes: number;
 }
 
 export const TABLE_TYPES = ['OFFLINE', 'REALTIME'] as const;
@@ -110,6 +129,10 @@ export interface TableConfig {
   readonly partitionsEnd: boolean;
   /** True if the table consumes all partitions of its streams, and they are numbered from 0, as those of Kafka are. */
   readonly partitionsFromZero: boolean;
+  /** Milliseconds after which Pinot commits a consuming segment that has rows. */
+  readonly flushTimeMs: number;
+  /** The tag of the minions that run the table's tasks, by type of task. */
+  readonly minionTags: ReadonlyMap<string, string>;
   readonly schemaName: string | undefined;
   readonly isDimension: boolean;
   /** True for push type REFRESH: every push replaces all segments. */
@@ -242,6 +265,39 @@ export interface SegmentSummary {
   readonly arrivals: Arrivals | undefined;
   /** Differences between the metadata and the ideal state that two reads have. */
   readonly orphans: Read<SegmentOrphans>;
+  readonly files: SegmentFiles;
+}
+
+/** What the metadata of completed segments tells about their files in the deep store. */
+export interface SegmentFiles {
+  /** Segments whose metadata has an empty URL: only servers have them. */
+  readonly withoutUrl: Sample;
+  /** The oldest and the newest segment whose file the controller serves: it tells whether it has the file without sending it. */
+  readonly served: readonly string[];
+  /** Number of segments with another URL: only their store can tell whether it has the file. */
+  readonly elsewhere: number;
+}
+
+/** Which of the files that the controller was asked for it has. */
+export interface FileSample {
+  readonly asked: number;
+  readonly missing: Sample;
+}
+
+/** The rows of consuming segments. */
+export interface ConsumingRows {
+  readonly servers: ReadonlyMap<string, number>;
+  /** Segments with rows, by their names. */
+  readonly segments: ReadonlyMap<string, ConsumingSegment>;
+}
+
+export interface ConsumingSegment {
+  /** Milliseconds since the epoch; NaN if the metadata has no time. */
+  readonly createdAt: number;
+  /** Rows of the replica that has the most. */
+  readonly rows: number;
+  /** Time since the first run that saw rows in it, in milliseconds; 0 in that run. */
+  readonly withRowsMs: number;
 }
 
 /** Creation times of completed segments in the 30 days before the last one, milliseconds since the epoch. */
@@ -317,8 +373,9 @@ export interface TableSnapshot {
   readonly size: Read<SizeSummary>;
   readonly reload: Read<ReloadSummary>;
   readonly primaryKeys: Read<PrimaryKeys>;
-  /** Rows of consuming segments by server. */
-  readonly consumingRows: Read<ReadonlyMap<string, number>>;
+  readonly consumingRows: Read<ConsumingRows>;
+  /** Files of segments that the controller was asked for. */
+  readonly files: Read<FileSample>;
   readonly rebalance: Read<RebalanceSummary>;
   /** Only realtime tables have it. */
   readonly consumption: Read<Consumption>;
@@ -413,6 +470,7 @@ export interface ClusterSnapshot {
   /** The key is the server. Servers that are down or do not report it are absent. */
   readonly disks: ReadonlyMap<string, Read<DiskUsage>>;
   readonly minionTasks: Read<readonly MinionTasks[]>;
+  readonly nodeSizes: Read<readonly NodeSize[]>;
   readonly clusterConfig: Read<Readonly<Record<string, string>>>;
   readonly sources: TableSources;
   readonly tables: Read<readonly TableSnapshot[]>;

@@ -239,6 +239,7 @@ function allTables({ spellings }: BrokerMap): readonly TableName[] {
 function requireBrokers(map: BrokerMap, tables: readonly TableName[]): readonly string[] {
   const candidates = brokersServingAll(map, tables);
   if (candidates.length > 0) return candidates;
-  const what = tables.length === 0 ? 'is live' : `serves ${tables.map((table) => `\`${table}\``).join(', ')} together`;
-  throw new EngineError('no-broker', `no broker ${what} at present`);
+  const names = tables.map((table) => `\`${table}\``).join(', ');
+  const what = tables.length === 0 ? 'is live' : `serves ${tables.length === 1 ? names : `all of ${names}`}`;
+  throw new EngineError('no-broker', `no broker ${what}`);
 }

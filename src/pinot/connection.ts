@@ -16,6 +16,8 @@ export interface EngineOptions {
   readonly controllerUrls: readonly string[];
   /** Base URLs of brokers that all serve every table. If set, the list of brokers of the controller is not used. */
   readonly brokerUrls?: readonly string[];
+  /** Scheme of the brokers that the controller lists, without one; that of the first controller by default. */
+  readonly brokerScheme?: 'http' | 'https' | undefined;
   /** Maps a broker's advertised `host:port` to one that is reachable from here. */
   readonly addresses?: Readonly<Record<string, string>>;
   /** The gateway's own credential; default: none. See `credentialFromFile`. */
@@ -87,7 +89,7 @@ class PinotEngine implements Engine, KnownTables {
     this.#brokers = options.brokerUrls?.length ? options.brokerUrls.map(baseUrl) : undefined;
     this.#routing = new BrokerRouting({
       controller: this.controller,
-      scheme: new URL(first).protocol.slice(0, -1),
+      scheme: options.brokerScheme ?? new URL(first).protocol.slice(0, -1),
       addresses: options.addresses ?? {},
       now: () => clock.monotonic(),
       refreshMs: options.brokerRefreshMs ?? BROKER_REFRESH_MS,

@@ -54,6 +54,8 @@ export function tableConfig(more: Partial<TableConfig> = {}): TableConfig {
     timeColumn: 'ts',
     partitionsEnd: false,
     partitionsFromZero: false,
+    flushTimeMs: 6 * 3_600_000,
+    minionTags: new Map(),
     schemaName: undefined,
     isDimension: false,
     isRefresh: false,
@@ -102,6 +104,7 @@ export function segmentSummary(more: Partial<SegmentSummary> = {}): SegmentSumma
     withoutTime: 0,
     arrivals: undefined,
     orphans: readOk({ unassigned: { count: 0, names: [] }, withoutMetadata: { count: 0, names: [] } }),
+    files: { withoutUrl: { count: 0, names: [] }, served: [], elsewhere: 0 },
     ...more,
   };
 }
@@ -141,7 +144,8 @@ export function table(name: string, { config, ...more }: TableParts = {}): Table
     size: readOk(sizes(0, 0)),
     reload: readOk({ needed: { count: 0, names: [] }, unit: 'server', silent: [], oneReplica: false }),
     primaryKeys: NOT_READ,
-    consumingRows: readOk(new Map()),
+    consumingRows: readOk({ servers: new Map(), segments: new Map() }),
+    files: readOk({ asked: 0, missing: { count: 0, names: [] } }),
     consumption:
       type === 'REALTIME'
         ? readOk({ paused: false, pausedBecause: undefined, missingPartitions: [], partitions: [] })
@@ -182,6 +186,7 @@ export function snapshot(tables: readonly TableSnapshot[] = [], more: Partial<Cl
     instanceHealth: new Map(),
     disks: new Map(),
     minionTasks: readOk([]),
+    nodeSizes: readOk([]),
     clusterConfig: readOk({}),
     sources: sourcesOf(tables),
     tables: readOk(tables),

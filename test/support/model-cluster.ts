@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Engine, EngineEndpoint, EngineRequest, EngineResponse } from '../../src/pinot/types.ts';
+import { nodeStats } from './node-tree.ts';
 
 const HOUR_MS = 3_600_000;
 const SERVERS = ['Server_s0_8098', 'Server_s1_8098', 'Server_s2_8098'];
@@ -11,7 +12,12 @@ const OFFLINE = 'orders_OFFLINE';
 const REALTIME = 'events_REALTIME';
 const TABLES = [OFFLINE, REALTIME];
 
-export type Document = { readonly status: number; readonly body: unknown };
+export type Document = {
+  readonly status: number;
+  readonly body: unknown;
+  /** Those of a controller by default. */
+  readonly headers?: Readonly<Record<string, string>>;
+};
 
 /**
  * A healthy cluster of Apache Pinot 1.5 as documents by request (`GET /tables`, or `/health` of an instance with its host before it). All
@@ -35,7 +41,10 @@ export function healthyCluster(now: number): Map<string, Document> {
     [zk('ls', 'IDEALSTATES'), [...TABLES, 'brokerResource']],
     [zk('ls', 'EXTERNALVIEW'), [...TABLES, 'brokerResource']],
     [zk('ls', 'PROPERTYSTORE/SEGMENTS'), TABLES],
-    [zk('ls', 'CONFIGS/RESOURCE'), TABLES],
+    [zk('lsl', 'IDEALSTATES'), nodeStats([...TABLES, 'brokerResource'])],
+    [zk('lsl', 'EXTERNALVIEW'), nodeStats([...TABLES, 'brokerResource'])],
+    [zk('ls', 'CONFIGS/RESOURCE'), [...TABLES, 'TaskQueue_MergeRollupTask']],
+    ['GET /tasks/MergeRollupTask/taskcounts', { [`Task_MergeRollupTask_${now - HOUR_MS}`]: TASK }],
     [zk('get', 'EXTERNALVIEW/brokerResource'), node('brokerResource', {}, brokerResource())],
     [
       'GET /tables/events/consumingSegmentsInfo',
@@ -62,6 +71,9 @@ function node(id: string, simpleFields: object, mapFields: object = {}, listFiel
   return { id, simpleFields, mapFields, listFields };
 }
 
+/** The subtasks of a task that has ended. */
+const TASK = { total: 2, completed: 2, running: 0, waiting: 0, error: 0 };
+
 const SCHEMA = JSON.stringify({
   dimensionFieldSpecs: [{ name: 'id' }],
   dateTimeFieldSpecs: [{ name: 'ts', granularity: '1:SECONDS' }],
@@ -78,6 +90,7 @@ function configOf(table: string): object {
       timeColumnName: 'ts',
     }),
     tenants: JSON.stringify({ broker: 'DefaultTenant', server: 'DefaultTenant' }),
+    task: JSON.stringify(table === OFFLINE ? { taskTypeConfigsMap: { MergeRollupTask: {} } } : {}),
     tableIndexConfig: JSON.stringify(table === REALTIME ? { streamConfigs: stream } : {}),
     instanceAssignmentConfigMap: JSON.stringify({ [table === REALTIME ? 'CONSUMING' : 'OFFLINE']: group }),
   };
@@ -88,6 +101,7 @@ function participant(id: string): object {
   const tags: Record<string, string[]> = {
     Server: ['DefaultTenant_OFFLINE', 'DefaultTenant_REALTIME'],
     Broker: ['DefaultTenant_BROKER'],
+    Minion: ['minion_untagged'],
   };
   const fields = { HELIX_HOST: host, HELIX_PORT: port, adminPort: '8097', HELIX_ENABLED: 'true' };
   return node(id, fields, {}, { TAG_LIST: tags[type] ?? [] });
@@ -147,8 +161,13 @@ function tableDocuments(table: string, now: number): [string, unknown][] {
   const metadata = segments.map(({ name, consuming }, i) => [
     name,
     consuming
-      ? { 'segment.realtime.status': 'IN_PROGRESS', 'segment.realtime.startOffset': '50' }
+      ? {
+          'segment.realtime.status': 'IN_PROGRESS',
+          'segment.realtime.startOffset': '50',
+          'segment.creation.time': String(now - HOUR_MS),
+        }
       : {
+          'segment.download.url': `http://controller/segments/${raw}/${name}`,
           'segment.total.docs': '10',
           'segment.size.in.bytes': '30000000',
           'segment.start.time': String(1 + i * 10),
@@ -159,6 +178,11 @@ function tableDocuments(table: string, now: number): [string, unknown][] {
   const reload = Object.fromEntries(SERVERS.map((server) => [server, { needReload: false }]));
   const consuming = type === 'REALTIME' ? '&includeConsuming=true' : '';
   return [
+    ...segments.map(({ name }): [string, unknown] => [`HEAD /segments/${raw}/${name}`, '']),
+    ...segments.map(({ name }): [string, unknown] => [
+      zk('get', `PROPERTYSTORE/SEGMENTS/${table}/${name}`),
+      node(name, { 'segment.download.url': `http://controller/segments/${raw}/${name}` }),
+    ]),
     [`GET /tables/${table}/idealstate`, { [type]: states }],
     [`GET /tables/${table}/externalview`, { [type]: states }],
     [`GET /segments/${table}/zkmetadata`, Object.fromEntries(metadata)],
@@ -205,12 +229,12 @@ export class ModelCluster implements Engine {
     const table = typeof body === 'string' ? / FROM \\("\w+)\\" /u.exec(body)?.[1] : undefined;
     const name = `${method} ${decodeURIComponent(path)}${table === undefined ? '' : ` ${table}"`}`;
     const request = host === 'controller' || host === 'broker' ? name : `${host} ${name}`;
-    const document = this.#documents.get(request) ?? { status: 404, body: { code: 404, error: 'not found' } };
+    const document: Document = this.#documents.get(request) ?? { status: 404, body: { code: 404, error: 'not found' } };
     this.used.add(request);
     const text = typeof document.body === 'string' ? document.body : JSON.stringify(document.body);
     return {
       status: document.status,
-      headers: { 'pinot-controller-version': '1.5.1-stub' },
+      headers: document.headers ?? { 'pinot-controller-version': '1.5.1-stub' },
       body: Readable.from([Buffer.from(text)]),
     };
   }

@@ -10,6 +10,12 @@ export interface SimulatedStat {
   dataLength: number;
 }
 
+/** As `/zk/lsl` lists the nodes. */
+export function nodeStats(names: readonly string[], dataLength = 100): Record<string, SimulatedStat> {
+  const stat = { czxid: 7, mzxid: 7, pzxid: 7, ctime: 1, mtime: 1, version: 0, cversion: 0, dataLength };
+  return Object.fromEntries(names.map((name) => [name, { ...stat }]));
+}
+
 /** The stats of a tree of nodes, which change as those of ZooKeeper do. The path of the root is empty. */
 export class NodeTree {
   readonly #stats = new Map<string, SimulatedStat>();

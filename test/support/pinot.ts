@@ -83,6 +83,11 @@ export class Pinot extends PinotClient {
     return this.#cluster.pid;
   }
 
+  /** The file of a segment in the deep store, which is a folder of the controller. @param table without its type */
+  segmentFile(table: string, segment: string): string {
+    return join(this.#directory, 'controller', table, segment);
+  }
+
   /** Stops the server gracefully: it leaves ZooKeeper at once. Numbers are indexes of `serverAdminUrls`. */
   async stopServer(index: number): Promise<void> {
     await this.#cluster.command(`stop-server ${index}`);

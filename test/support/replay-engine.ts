@@ -8,6 +8,7 @@ import {
   type EngineRequest,
   type EngineResponse,
 } from '../../src/pinot/types.ts';
+import { nodeStats } from './node-tree.ts';
 
 const FIXTURES = join(import.meta.dirname, '../fixtures');
 
@@ -141,6 +142,12 @@ export class ReplayEngine implements Engine {
     return { url, request: (request) => this.#answer(url, role, request) };
   }
 
+  /** The controller has the file of each segment, unless a test defined another response. */
+  #file(path: string): Recorded | undefined {
+    const isFile = /^\/segments\/[^/]+\/[^/]+$/u.test(path);
+    return isFile ? { status: 200, headers: { 'pinot-controller-version': 'recorded' }, body: '' } : undefined;
+  }
+
   async #answer(url: string, role: string, request: EngineRequest): Promise<EngineResponse> {
     if (request.signal?.aborted) throw new EngineError('aborted', 'the caller gave up');
     const path = decodeURIComponent(request.path);
@@ -149,7 +156,8 @@ export class ReplayEngine implements Engine {
     if (this.#down.has(host)) throw new EngineError('unreachable', `connect ECONNREFUSED ${host}`);
     const body = typeof request.body === 'string' ? ` ${normalised(request.body)}` : '';
     const key = `${request.method} ${role} ${path}${body}`;
-    const found = this.#answers.get(key) ?? this.#answers.get(`${request.method} ${role} ${path}`);
+    const named = this.#answers.get(key) ?? this.#answers.get(`${request.method} ${role} ${path}`);
+    const found = named ?? (request.method === 'HEAD' ? this.#file(path) : undefined);
     if (found === undefined) {
       this.unknown.push(key);
       return response({ status: 501, body: `{"error":"nothing is recorded for ${key.replaceAll('"', "'")}"}` });
@@ -172,6 +180,9 @@ export class ReplayEngine implements Engine {
     );
     for (const place of ['IDEALSTATES', 'EXTERNALVIEW', 'PROPERTYSTORE/SEGMENTS']) {
       this.json(`/zk/ls?path=/hc/${place}`, place.startsWith('PROP') ? tables : [...tables, 'brokerResource']);
+    }
+    for (const place of ['IDEALSTATES', 'EXTERNALVIEW']) {
+      this.json(`/zk/lsl?path=/hc/${place}`, nodeStats([...tables, 'brokerResource']));
     }
     this.json('/tables', { tables: [...new Set(tables.map((table) => table.replace(/_(?:OFFLINE|REALTIME)$/u, '')))] });
     // The recorded clusters had no task queue.

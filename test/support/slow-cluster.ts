@@ -7,6 +7,7 @@ import {
   type EngineResponse,
 } from '../../src/pinot/types.ts';
 import type { FakeClock } from './fake-clock.ts';
+import { nodeStats } from './node-tree.ts';
 
 const SERVERS = 10;
 const SEGMENTS = 4;
@@ -119,6 +120,9 @@ export class SlowCluster implements Engine {
         return this.#tables.map((table) => node(tableName(table), tableConfig(table)));
       case '/zk/lsl?path=/c/PROPERTYSTORE/CONFIGS/TABLE':
         return ofTables(() => ({ czxid: 1 }));
+      case '/zk/lsl?path=/c/IDEALSTATES':
+      case '/zk/lsl?path=/c/EXTERNALVIEW':
+        return nodeStats([...names, 'brokerResource']);
       case '/zk/ls?path=/c/IDEALSTATES':
       case '/zk/ls?path=/c/EXTERNALVIEW':
       case '/zk/ls?path=/c/PROPERTYSTORE/SEGMENTS':

@@ -5,6 +5,7 @@ import { constants, copyFile, mkdir, open, readFile, rename, type FileHandle } f
 import { dirname, join, relative, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startCluster, type RunningCluster } from '../pinot/cluster.ts';
+import { assignPools, withReplicaGroups } from '../pinot/pools.ts';
 import { loadSampleTables } from '../pinot/tables.ts';
 import { enableSampleServers } from './break.ts';
 import { requireAll } from './run-requirements.ts';
@@ -27,7 +28,8 @@ async function startSample(settings: Settings, signal: AbortSignal): Promise<Run
   const directory = join(settings.dataDir, 'pinot');
   const cluster = await startCluster({ directory, brokers: 2, servers: 3, onProgress: say, signal });
   try {
-    await loadSampleTables(cluster, say);
+    await assignPools(cluster.controllerUrl);
+    await loadSampleTables(cluster, say, undefined, withReplicaGroups);
   } catch (error) {
     await cluster.stop();
     throw error;

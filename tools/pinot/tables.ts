@@ -86,6 +86,9 @@ export interface TargetCluster {
   readonly brokerUrls: readonly string[];
 }
 
+/** The configuration with which a sample table is created. */
+type Arrange = (config: SampleTable['config']) => SampleTable['config'];
+
 async function loadOne(cluster: TargetCluster, table: SampleTable, folder: string): Promise<void> {
   await createTable(cluster.controllerUrl, table.schema, table.config);
   const files = (await readdir(join(folder, table.name))).sort();
@@ -97,6 +100,7 @@ export async function loadSampleTables(
   cluster: TargetCluster,
   say: (message: string) => void,
   names: readonly string[] = SAMPLE_TABLES.map((table) => table.name),
+  arrange: Arrange = (config) => config,
 ): Promise<void> {
   const folder = await installed('sample');
   const wanted = SAMPLE_TABLES.filter((table) => names.includes(table.name));
@@ -104,7 +108,7 @@ export async function loadSampleTables(
   for (const table of wanted) {
     if (present.includes(table.name)) continue;
     say(`loading ${table.name} (${table.segments * table.rowsPerSegment} rows)`);
-    await loadOne(cluster, table, folder);
+    await loadOne(cluster, { ...table, config: arrange(table.config) }, folder);
   }
   for (const table of wanted) await awaitRows(cluster.brokerUrls, table.name, table.segments * table.rowsPerSegment);
 }

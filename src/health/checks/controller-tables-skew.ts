@@ -1,5 +1,5 @@
 import { defineCheck } from '../check.ts';
-import { Findings, instancesOf } from './shared/findings.ts';
+import { counted, Findings, instancesOf } from './shared/findings.ts';
 import { SKEW_RANGE, skewnessOutcome } from './shared/skewness.ts';
 
 export const controllerTablesSkew = defineCheck({
@@ -20,7 +20,12 @@ export const controllerTablesSkew = defineCheck({
     const counts = new Map<string, number>();
     for (const { id, type, live } of instances) if (type === 'controller' && live) counts.set(id, 0);
     for (const [controller, count] of leaders ?? []) counts.set(controller, count);
-    const texts = { what: 'table count', noun: 'lead controller', entityType: 'controller' };
+    const texts = {
+      what: 'table count',
+      noun: 'lead controller',
+      entityType: 'controller',
+      amount: (count: number) => counted(count, 'table'),
+    };
     return skewnessOutcome(counts, thresholds, findings, texts);
   },
 });

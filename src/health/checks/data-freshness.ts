@@ -1,10 +1,9 @@
 import { defineCheck } from '../check.ts';
-import { rounded } from '../numbers.ts';
 import type { Arrivals } from '../snapshot.ts';
 import { enabledTables, Findings, have, tableFinding } from './shared/findings.ts';
+import { timeText } from './shared/time-text.ts';
 
 const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 interface FreshnessLimits extends Readonly<Record<string, number>> {
   readonly maxGaps: number;
@@ -61,10 +60,4 @@ export const dataFreshness = defineCheck({
  */
 function hasRhythm({ first, last, longestGapMs }: Arrivals, minMs: number): boolean {
   return longestGapMs > 0 && last - first >= minMs && last - first >= 2 * longestGapMs;
-}
-
-function timeText(ms: number): string {
-  if (ms >= 2 * DAY_MS) return `${rounded(Math.round((10 * ms) / DAY_MS) / 10)} days`;
-  if (ms >= 2 * HOUR_MS) return `${rounded(Math.round((10 * ms) / HOUR_MS) / 10)} hours`;
-  return `${rounded(Math.round(ms / 60_000))} minutes`;
 }

@@ -1,4 +1,5 @@
 import { defineCheck } from '../check.ts';
+import { bytesText } from '../numbers.ts';
 import { enabledTables, Findings, instancesOf } from './shared/findings.ts';
 import { increase } from './shared/server-loads.ts';
 import { groupNote, serverGroups } from './shared/server-groups.ts';
@@ -33,7 +34,7 @@ export const dataSizeSkew = defineCheck({
       new Map([...groups].map(([group, servers]) => [groupNote(groups, group), bytesOf(servers)])),
       thresholds,
       findings,
-      { what: 'data size', noun: 'server', entityType: 'server' },
+      { what: 'data size', noun: 'server', entityType: 'server', amount: bytesText },
     );
   },
 });

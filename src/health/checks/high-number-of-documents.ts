@@ -21,7 +21,7 @@ export const highNumberOfDocuments = defineCheck({
       const segments = findings.value(table.segments, 'table', table.name, 'the metadata of its segments');
       for (const [server, count] of segments?.documents ?? []) increase(documents, server, count);
       const rows = findings.value(table.consumingRows, 'table', table.name, 'the rows of its consuming segments');
-      for (const [server, count] of rows ?? []) increase(documents, server, count);
+      for (const [server, count] of rows?.servers ?? []) increase(documents, server, count);
     }
     return serverLimitOutcome(documents, { limit: maxDocuments, noun: 'document' }, findings);
   },

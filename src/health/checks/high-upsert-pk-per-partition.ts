@@ -31,8 +31,9 @@ export const highUpsertPkPerPartition = defineCheck({
       }
     });
     return findings.outcome({
-      pass: `no partition on a server has more than ${rounded(maxPrimaryKeys)} primary keys${note}`,
-      fail: (count) => have(count, 'partition', `more than ${rounded(maxPrimaryKeys)} primary keys on a server${note}`),
+      pass: `no partition on a server has more than ${counted(maxPrimaryKeys, 'primary key')}${note}`,
+      fail: (count) =>
+        have(count, 'partition', `more than ${counted(maxPrimaryKeys, 'primary key')} on a server${note}`),
       notApplicable: NO_KEYED_TABLES,
     });
   },

@@ -1,6 +1,6 @@
 import { defineCheck } from '../check.ts';
 import { rounded } from '../numbers.ts';
-import { Findings, have, tableFinding } from './shared/findings.ts';
+import { counted, Findings, have, tableFinding } from './shared/findings.ts';
 import { NO_KEYED_TABLES, visitPrimaryKeys } from './shared/primary-keys.ts';
 import { SKEW_RANGE } from './shared/skewness.ts';
 import { skewness } from './shared/statistics.ts';
@@ -29,7 +29,7 @@ export const upsertPkSkewPerPartition = defineCheck({
       if (skew === undefined || (skew >= minSkew && skew <= maxSkew)) return;
       const mean = sizes.reduce((sum, [, size]) => sum + size, 0) / sizes.length;
       const [partition, size] = sizes.toSorted((a, b) => Math.abs(b[1] - mean) - Math.abs(a[1] - mean))[0] ?? [0, 0];
-      const message = `the skew of primary keys over its ${rounded(sizes.length)} partitions is ${rounded(skew)}; partition ${partition} has ${rounded(size)}, the average is ${rounded(mean)}`;
+      const message = `the skew of primary keys over its ${rounded(sizes.length)} partitions is ${rounded(skew)}; partition ${partition} has ${counted(size, 'primary key')}, the average is ${counted(mean, 'primary key')}`;
       findings.add(tableFinding(table, message, rounded(skew), range));
     });
     return findings.outcome({

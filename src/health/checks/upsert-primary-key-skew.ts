@@ -1,5 +1,5 @@
 import { defineCheck } from '../check.ts';
-import { Findings, instancesOf } from './shared/findings.ts';
+import { counted, Findings, instancesOf } from './shared/findings.ts';
 import { addKeysByServer, keyedTables, NO_KEYED_TABLES, visitPrimaryKeys } from './shared/primary-keys.ts';
 import { eligibleServers } from './shared/server-loads.ts';
 import { SKEW_RANGE, skewnessOutcome } from './shared/skewness.ts';
@@ -24,6 +24,7 @@ export const upsertPrimaryKeySkew = defineCheck({
     for (const table of tables) for (const server of eligibleServers(table, instances)) totals.set(server, 0);
     const note = visitPrimaryKeys(snapshot, findings, (_table, keys) => addKeysByServer(totals, keys));
     const what = `the primary-key count${note}`;
-    return skewnessOutcome(totals, thresholds, findings, { what, noun: 'server', entityType: 'server' });
+    const amount = (count: number): string => counted(count, 'primary key');
+    return skewnessOutcome(totals, thresholds, findings, { what, noun: 'server', entityType: 'server', amount });
   },
 });

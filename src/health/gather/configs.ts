@@ -12,6 +12,8 @@ import type {
   TableType,
 } from '../snapshot.ts';
 import { CONSISTENCY_CHECK, readOk, readReported } from '../snapshot.ts';
+import { objectOf, specsOf, textOf, type JsonValue } from './json-values.ts';
+import { streamSettings } from './stream-settings.ts';
 
 /** A node of the property store, as `/zk/get` and `/zk/getChildren` return it. */
 interface ZNode {
@@ -20,8 +22,6 @@ interface ZNode {
   readonly mapFields: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly listFields: Readonly<Record<string, readonly string[]>>;
 }
-
-type JsonValue = Readonly<Record<string, unknown>>;
 
 export interface TableEntry {
   readonly name: string;
@@ -112,7 +112,8 @@ function tableConfig(fields: Readonly<Record<string, string>>, type: TableType):
     retentionTimeUnit: textOf(segments.retentionTimeUnit),
     retentionTimeValue: textOf(segments.retentionTimeValue),
     timeColumn: textOf(segments.timeColumnName),
-    ...streamPartitions(part('tableIndexConfig'), part('ingestionConfig')),
+    ...streamSettings(part('tableIndexConfig'), part('ingestionConfig')),
+    minionTags: minionTags(part('task')),
     schemaName: textOf(segments.schemaName),
     isDimension: fields.isDimTable === 'true',
     isRefresh: type === 'OFFLINE' && isRefresh(segments, part('ingestionConfig')),
@@ -123,25 +124,6 @@ function tableConfig(fields: Readonly<Record<string, string>>, type: TableType):
     instanceAssignments: instanceAssignments(part('instanceAssignmentConfigMap')),
     indexes: columnIndexes(part('tableIndexConfig'), parseList(fields.fieldConfigList)),
     rawColumns: rawColumns(part('tableIndexConfig'), parseList(fields.fieldConfigList)),
-  };
-}
-
-/** Streams whose partitions are numbered from 0 without gaps. */
-const NUMBERED_STREAMS: ReadonlySet<unknown> = new Set(['kafka', 'pulsar']);
-
-/** The settings of the table's streams; newer engine versions have them in the ingestion configuration. */
-function streamPartitions(
-  indexConfig: JsonValue,
-  ingestion: JsonValue,
-): Pick<TableConfig, 'partitionsEnd' | 'partitionsFromZero'> {
-  const maps = specsOf(objectOf(ingestion.streamIngestionConfig).streamConfigMaps);
-  const streams = [objectOf(indexConfig.streamConfigs), ...maps].filter(({ streamType }) => streamType !== undefined);
-  const types = streams.map(({ streamType }) => textOf(streamType)?.toLowerCase());
-  // A table can consume some partitions of a stream only.
-  const chooses = streams.some((stream) => Object.keys(stream).some((key) => /partition\.?ids?$/iu.test(key)));
-  return {
-    partitionsEnd: types.includes('kinesis'),
-    partitionsFromZero: !chooses && types.length > 0 && types.every((type) => NUMBERED_STREAMS.has(type)),
   };
 }
 
@@ -160,6 +142,15 @@ function serverTags(tenant: string, type: TableType, overrides: JsonValue, tiers
 function replicationOf(segments: JsonValue, type: TableType): string | undefined {
   const replication = textOf(segments.replication);
   return type === 'REALTIME' ? (textOf(segments.replicasPerPartition) ?? replication) : replication;
+}
+
+/** The tag of instances without one of their own, which run the tasks that name none. */
+const UNTAGGED_MINION = 'minion_untagged';
+
+/** The tags of minions by type of the table's tasks. */
+function minionTags(task: JsonValue): Map<string, string> {
+  const types = Object.entries(objectOf(task.taskTypeConfigsMap));
+  return new Map(types.map(([type, config]) => [type, textOf(objectOf(config).minionInstanceTag) ?? UNTAGGED_MINION]));
 }
 
 function isRefresh(segments: JsonValue, ingestion: JsonValue): boolean {
@@ -299,22 +290,8 @@ export function parseLeaders(body: unknown): Map<string, number> {
   return leaders;
 }
 
-export function objectOf(value: unknown): JsonValue {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonValue) : {};
-}
-
-/** A string, or a number as a string; undefined for anything else and for the empty string. */
-function textOf(value: unknown): string | undefined {
-  if (typeof value === 'number') return String(value);
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
 function listOf(value: unknown): string[] {
   return Array.isArray(value) ? value.map(String) : [];
-}
-
-function specsOf(value: unknown): JsonValue[] {
-  return Array.isArray(value) ? value.map(objectOf) : [];
 }
 
 function parseList(text: string | undefined): JsonValue[] {

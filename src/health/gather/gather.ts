@@ -138,6 +138,9 @@ class Gatherer {
       this.#readIfNeeded(['minionTasks'], () => readMinionTasks(this.#reader, this.#calls)).then((minionTasks) =>
         snapshot.put({ minionTasks }, 'minionTasks'),
       ),
+      this.#readIfNeeded(['nodeSizes'], () => this.#calls.nodeSizes()).then((nodeSizes) =>
+        snapshot.put({ nodeSizes }, 'nodeSizes'),
+      ),
     ]);
     return snapshot.current;
   }
@@ -161,8 +164,12 @@ class Gatherer {
   /** @throws {Error} an empty list that other sources contradict: checks would not see what is missing */
   async #schemas(names: Promise<TableSources>): Promise<Map<string, Read<SchemaEntry>>> {
     const schemas = await this.#calls.schemas();
-    const where = schemas.size === 0 ? whereTablesAre(await names) : undefined;
+    if (schemas.size > 0) return schemas;
+    const sources = await names;
+    const where = whereTablesAre(sources);
+    const unknown = whyUnknown(sources);
     if (where !== undefined) throw new Error(`the response has no schema, but ${where}`);
+    if (unknown !== undefined) throw new Error(`the response has no schema, and ${unknown}`);
     return schemas;
   }
 
@@ -173,7 +180,9 @@ class Gatherer {
     const stamps = this.#stamps(`${name} ${version}`);
     const configured = await this.#configurations();
     const first = await this.#inTime(names);
-    const entries = await this.#confirmedEntries(configured, first);
+    // Without a table there is nothing else to read: whether the others list one is waited for.
+    const others = isEmpty(configured) ? await names : first;
+    const entries = await this.#confirmedEntries(configured, others);
     const sources = this.#confirmed(names);
     if (!entries.ok) {
       snapshot.put({ tables: entries, sources: await sources }, 'tables', 'sources');
@@ -211,7 +220,7 @@ class Gatherer {
    */
   async #confirmedEntries(entries: Read<TableEntries>, sources: TableSources | undefined): Promise<Read<TableEntries>> {
     if (!entries.ok || sources === undefined) return entries;
-    if (entries.value.tables.length + entries.value.broken.size === 0) {
+    if (isEmpty(entries)) {
       const where = whereTablesAre(sources);
       const unknown = whyUnknown(sources);
       if (where !== undefined) return readFailed(`the response has no table configuration, but ${where}`);
@@ -279,6 +288,10 @@ class Gatherer {
   }
 }
 
+function isEmpty(entries: Read<TableEntries>): boolean {
+  return entries.ok && entries.value.tables.length + entries.value.broken.size === 0;
+}
+
 /** Names that have a configuration according to the list of names, but not in the response. */
 function unlisted({ tables, broken }: TableEntries, { configurations }: TableSources): string[] {
   const known = new Set([...tables.map(({ name }) => name), ...broken.keys()]);
@@ -300,6 +313,7 @@ function emptySnapshot(failure: FailedRead): ClusterSnapshot {
     instanceHealth: new Map(),
     disks: new Map(),
     minionTasks: failure,
+    nodeSizes: failure,
     clusterConfig: failure,
     sources: {
       configurations: failure,

@@ -32,11 +32,13 @@ afterAll(async () => {
   await rm(input, { recursive: true, force: true });
 });
 
-describe('MINION_TASK_FAILURES_CHECK', () => {
-  /** Runs the task of the table once, and waits for its end. */
-  async function runTask(table: string): Promise<void> {
+describe('the tasks of minions', () => {
+  async function schedule(table: string): Promise<string> {
     const scheduled = await states.api('POST', `/tasks/schedule?taskType=${TASK}&tableName=${table}_OFFLINE`);
-    const name = String(scheduled[TASK]);
+    return String(scheduled[TASK]);
+  }
+
+  async function ends(name: string): Promise<void> {
     await until(`the end of ${name}`, async () => {
       const counts = await states.api('GET', `/tasks/${TASK}/taskcounts`);
       const { total = 0, waiting = 0, running = 0 } = (counts[name] ?? {}) as Record<string, number>;
@@ -44,11 +46,14 @@ describe('MINION_TASK_FAILURES_CHECK', () => {
     });
   }
 
-  it('fails after three tasks whose subtasks failed, and passes after one that succeeded', async () => {
-    await pinot.startMinion();
-    expect((await states.passes('MINION_TASK_FAILURES_CHECK')).message).toContain('not applicable');
-    await states.smallTable('ingested');
-    await states.changeTable('ingested', 'OFFLINE', (config) => {
+  /** Runs the task of the table once, and waits for its end. */
+  async function runTask(table: string): Promise<void> {
+    await ends(await schedule(table));
+  }
+
+  async function ingestingTable(name: string): Promise<void> {
+    await states.smallTable(name);
+    await states.changeTable(name, 'OFFLINE', (config) => {
       const batch = { inputDirURI: pathToFileURL(input).href, inputFormat: 'json' };
       Object.assign(config, {
         ingestionConfig: {
@@ -61,6 +66,33 @@ describe('MINION_TASK_FAILURES_CHECK', () => {
         task: { taskTypeConfigsMap: { [TASK]: {} } },
       });
     });
+  }
+
+  it('of which none has a minion are stuck, until one starts', async () => {
+    expect((await states.passes('MINION_TASKS_STUCK_CHECK')).message).toContain('not applicable');
+    await ingestingTable('waiting');
+    try {
+      const untagged = await states.fails('MINION_TASKS_STUCK_CHECK', 'minion_untagged');
+      expect(untagged.findings[0]?.message).toBe(
+        `no minion has the tag: tasks of \`${TASK}\` for 1 table (\`waiting_OFFLINE\`) do not run`,
+      );
+      await writeFile(join(input, 'waiting.json'), '{"id": "w", "ts": 1760000000}\n');
+      const name = await schedule('waiting');
+      const stuck = await states.fails('MINION_TASKS_STUCK_CHECK', TASK, { maxHours: 0 });
+      expect(stuck.findings[0]?.message).toMatch(new RegExp(`^\`${name}\` was created .* ago and has not ended: `));
+      await pinot.startMinion();
+      await ends(name);
+      await states.passes('MINION_TASKS_STUCK_CHECK', { maxHours: 0 });
+    } finally {
+      await pinot.deleteTable('waiting');
+      await rm(join(input, 'waiting.json'), { force: true });
+    }
+  });
+
+  it('fail after three whose subtasks failed, and pass after one that succeeded', async () => {
+    await pinot.startMinion();
+    await states.passes('MINION_TASK_FAILURES_CHECK');
+    await ingestingTable('ingested');
     const file = join(input, 'rows.json');
     await writeFile(file, '{"id": "a", "ts": ');
     await runTask('ingested');

@@ -115,7 +115,7 @@ describe('brokers of several tenants', () => {
     expect(await routing.candidates(names('u', 'w'))).toEqual(['http://two:1']);
     await expect(routing.candidates(names('t', 'view'))).rejects.toMatchObject({
       code: 'no-broker',
-      message: 'no broker serves `t`, `view` together at present',
+      message: 'no broker serves all of `t`, `view`',
     });
   });
 

@@ -30,11 +30,11 @@ export function clusterSkewOutcome(
     const counts = new Map([...servers].map((server) => [server, loads.get(server) ?? 0]));
     const { mean, limit, exceeding } = exceedsAverage(counts, limits);
     if (counts.size > 1) findings.examined();
-    if (counts.size > 1) means.push(`${rounded(mean)} ${noun}s${groupNote(groups, group)}`);
+    if (counts.size > 1) means.push(`${counted(mean, noun)}${groupNote(groups, group)}`);
     for (const { name, count } of exceeding) {
       const observed = counted(count, noun);
-      const message = `the server hosts ${observed}; the average over ${counted(counts.size, 'server')}${groupNote(groups, group)} is ${rounded(mean)}`;
-      findings.add(entityFinding('server', name, message, observed, `at most ${rounded(limit)}`));
+      const message = `the server hosts ${observed}; the average over ${counted(counts.size, 'server')}${groupNote(groups, group)} is ${counted(mean, noun)}`;
+      findings.add(entityFinding('server', name, message, observed, `at most ${counted(limit, noun)}`));
     }
   }
   return findings.outcome({

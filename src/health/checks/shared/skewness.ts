@@ -17,6 +17,8 @@ export interface SkewnessTexts {
   /** Singular noun of what it is distributed over. */
   readonly noun: string;
   readonly entityType: string;
+  /** An amount with its unit, such as `4 tables`. */
+  readonly amount: (value: number) => string;
 }
 
 /** Counts by entity. */
@@ -40,7 +42,7 @@ export function groupedSkewnessOutcome(
   groups: ReadonlyMap<string, Counts>,
   { minSkew, maxSkew }: SkewRange,
   findings: Findings,
-  { what, noun, entityType }: SkewnessTexts,
+  { what, noun, entityType, amount }: SkewnessTexts,
 ): CheckOutcome {
   const range = `[${minSkew}, ${maxSkew}]`;
   const within: string[] = [];
@@ -56,7 +58,7 @@ export function groupedSkewnessOutcome(
     }
     outside.push(`${subject} is ${rounded(skew)}, outside ${range}`);
     const { name, count, mean } = farthestFromMean(counts);
-    const message = `${subject} is ${rounded(skew)}; this ${noun} has ${rounded(count)}, the average is ${rounded(mean)}; ${describeMedian(counts)}`;
+    const message = `${subject} is ${rounded(skew)}; this ${noun} has ${amount(count)}, the average is ${amount(mean)}; ${describeMedian(counts, amount)}`;
     findings.add(entityFinding(entityType, name, message, rounded(skew), range));
   }
   return findings.outcome({
@@ -81,12 +83,12 @@ function whyUndefined(
 const MAX_NAMED = 3;
 
 /** The robust measure beside the skewness, which one extreme value determines. */
-export function describeMedian(counts: ReadonlyMap<string, number>): string {
+export function describeMedian(counts: ReadonlyMap<string, number>, amount: SkewnessTexts['amount']): string {
   const { median, deviation, far } = farFromMedian(counts);
-  const named = far.slice(0, MAX_NAMED).map(({ name, count }) => `\`${name}\` (${rounded(count)})`);
+  const named = far.slice(0, MAX_NAMED).map(({ name, count }) => `\`${name}\` (${amount(count)})`);
   const more = far.length > MAX_NAMED ? ` and ${rounded(far.length - MAX_NAMED)} more` : '';
   const names = far.length === 0 ? 'none' : `${named.join(', ')}${more}`;
-  return `the median is ${rounded(median)}, the median absolute deviation ${rounded(deviation)}; far from the median: ${names}`;
+  return `the median is ${amount(median)}, the median absolute deviation ${amount(deviation)}; far from the median: ${names}`;
 }
 
 function farthestFromMean(counts: ReadonlyMap<string, number>): { name: string; count: number; mean: number } {

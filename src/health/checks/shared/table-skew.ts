@@ -36,7 +36,7 @@ export function tableSkewOutcome(snapshot: ClusterSnapshot, measure: TableSkewMe
   return findings.outcome({
     pass: `no server exceeds the average ${noun} count of a table by more than ${rounded(limits.maxExcessPercent)} %`,
     fail: (count) => `${counted(count, 'table')} ${count === 1 ? 'is' : 'are'} unevenly distributed over servers`,
-    notApplicable: `not applicable: no enabled table has more than ${rounded(minimum)} ${noun}s`,
+    notApplicable: `not applicable: no enabled table has more than ${counted(minimum, noun)}`,
   });
 }
 
@@ -59,8 +59,8 @@ function examineTable(
     if (first === undefined) continue;
     const others = exceeding.length > 1 ? `; ${counted(exceeding.length - 1, 'more server')} above the limit` : '';
     const observed = counted(first.count, measure.noun);
-    const message = `\`${first.name}\` hosts ${observed} of the table; the average over ${counted(counts.size, 'server')}${groupNote(groups, group)} is ${rounded(mean)}${others}`;
-    findings.add(entityFinding('table', table.name, message, observed, `at most ${rounded(limit)}`));
+    const message = `\`${first.name}\` hosts ${observed} of the table; the average over ${counted(counts.size, 'server')}${groupNote(groups, group)} is ${counted(mean, measure.noun)}${others}`;
+    findings.add(entityFinding('table', table.name, message, observed, `at most ${counted(limit, measure.noun)}`));
     // One finding for each table.
     return;
   }

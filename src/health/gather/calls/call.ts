@@ -27,11 +27,19 @@ export interface CallResponse {
 /** The engine responded with an error status. */
 export class StatusError extends Error {
   readonly status: number;
-  constructor(status: number, message: string) {
+  /** Whether a controller sent it: a proxy may have no route to a path. */
+  readonly fromController: boolean;
+  constructor(status: number, message: string, fromController = false) {
     super(message);
     this.name = 'StatusError';
     this.status = status;
+    this.fromController = fromController;
   }
+}
+
+/** Whether the headers are those of a controller: all of its responses have its version. */
+export function isOfController(headers: CallResponse['headers']): boolean {
+  return headers['pinot-controller-version'] !== undefined;
 }
 
 /** A part cannot be read because of a fault that a check reports. */
@@ -44,8 +52,10 @@ export class ReportedError extends Error {
   }
 }
 
-export function statusError(call: ControllerCall, status: number, body: string): StatusError {
-  return new StatusError(status, `${titleOf(call)} responded with ${status}${errorText(body)}`);
+/** @param response one with an error status @returns an error that names the call, with the engine's message */
+export function statusError(call: ControllerCall, { status, headers, body }: CallResponse): StatusError {
+  const message = `${titleOf(call)} responded with ${status}${errorText(body)}`;
+  return new StatusError(status, message, isOfController(headers));
 }
 
 /** `GET /tables/events/size`, in backticks; with the path of a node in ZooKeeper. */

@@ -66,7 +66,7 @@ export class EngineReader {
   async jsonResponse(call: ControllerCall): Promise<{ body: unknown; headers: CallResponse['headers'] }> {
     return this.#attempts(call, async (signal) => {
       const response = await this.#text(call, signal);
-      if (response.status !== 200) throw statusError(call, response.status, response.body);
+      if (response.status !== 200) throw statusError(call, response);
       return { body: parseJson(response.body), headers: response.headers };
     });
   }
@@ -103,7 +103,7 @@ export class EngineReader {
     return this.#attempts(call, async (signal) => {
       const response = await askForPieces(call.endpoint, this.#request(call, signal), consumer());
       if ('value' in response) return response.value;
-      throw statusError(call, response.status, response.text);
+      throw statusError(call, { status: response.status, headers: {}, body: response.text });
     });
   }
 
@@ -187,7 +187,7 @@ export class EngineReader {
     }
   }
 
-  /** The error of an attempt; a time-out is recorded and named with its call. */
+  /** The error of an attempt, with the name of its call; a time-out is recorded. */
   #failure(call: ControllerCall, expired: boolean, error: unknown): Error {
     const timedOut = error instanceof EngineError && error.code === 'timeout';
     if ((expired || timedOut) && !this.signal.aborted) {
@@ -202,7 +202,10 @@ export class EngineReader {
       return hanging;
     }
     if (error instanceof StatusError) this.#guards.responded(call.name);
-    return asError(error);
+    if (error instanceof StatusError || this.signal.aborted) return asError(error);
+    const message = `${titleOf(call)}: ${errorMessage(error)}`;
+    if (error instanceof EngineError) return new EngineError(error.code, message, { cause: error });
+    return new Error(message, { cause: error });
   }
 
   #request(call: ControllerCall, signal: AbortSignal): EngineRequest & { readonly signal: AbortSignal } {

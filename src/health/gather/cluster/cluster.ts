@@ -1,8 +1,7 @@
 import { basename, dirname } from 'node:path/posix';
 import type { Engine } from '../../../pinot/types.ts';
-import type { Instance, InstanceHealth, Read } from '../../snapshot.ts';
+import type { Instance, InstanceHealth, NodeSize, Read } from '../../snapshot.ts';
 import {
-  objectOf,
   parseBrokerResource,
   parseInstancePartitions,
   parseInstances,
@@ -12,6 +11,7 @@ import {
   type SchemaEntry,
   type TableEntries,
 } from '../configs.ts';
+import { objectOf, textOf } from '../json-values.ts';
 import { StatusError, type ControllerCall } from '../calls/call.ts';
 import type { StatLists } from './cluster-stamps.ts';
 import { HangingError } from '../calls/endpoint-guards.ts';
@@ -46,6 +46,8 @@ export class ClusterCalls {
   readonly #engine: Engine;
   /** Path of the cluster's root node in ZooKeeper; set by `info`. */
   #root = '';
+  /** By path of the parent. */
+  readonly #lists = new Map<string, Promise<unknown>>();
 
   constructor(reader: EngineReader, engine: Engine) {
     this.#reader = reader;
@@ -127,11 +129,54 @@ export class ClusterCalls {
   /** Nothing is concluded about nodes without a stat, so a list that does not exist is empty. */
   async #stats(path: string): Promise<NodeStats> {
     try {
-      return parseStats(await this.#reader.json(this.#zk('lsl', path, 'node_stats')));
+      return parseStats(await this.#children(path));
     } catch (error) {
       if (error instanceof StatusError && error.status === 404) return new Map();
       throw error;
     }
+  }
+
+  /** The sizes of the nodes that grow with the segments of a table. @throws {Error} a list that lacks nodes */
+  async nodeSizes(): Promise<NodeSize[]> {
+    const [idealStates, externalViews] = await Promise.all([
+      this.#sizes('IDEALSTATES', 'ideal state'),
+      this.#sizes('EXTERNALVIEW', 'external view'),
+    ]);
+    // Pinot makes ideal states of its own when a cluster is set up, and their views with the first table.
+    if (idealStates.length === 0 || (externalViews.length === 0 && idealStates.some(({ name }) => isTable(name)))) {
+      throw new Error(`the list of ${idealStates.length === 0 ? 'ideal states' : 'external views'} is empty`);
+    }
+    return [...idealStates, ...externalViews];
+  }
+
+  async #sizes(place: string, kind: NodeSize['kind']): Promise<NodeSize[]> {
+    const body = objectOf(await this.#children(place));
+    const stats = parseStats(body);
+    const without = Object.keys(body).find((name) => !stats.has(name));
+    if (without !== undefined) throw new Error(`the list of ${kind}s has no complete stat of \`${without}\``);
+    return [...stats].map(([name, { dataLength: bytes }]) => ({ name, kind, bytes }));
+  }
+
+  /** The node of a segment's metadata; undefined if there is none. */
+  async segmentNode(table: string, segment: string): Promise<{ downloadUrl: string | undefined } | undefined> {
+    try {
+      const node = await this.#reader.json(
+        this.#zk('get', `PROPERTYSTORE/SEGMENTS/${table}/${segment}`, 'segment_node'),
+      );
+      return { downloadUrl: textOf(objectOf(objectOf(node).simpleFields)['segment.download.url']) };
+    } catch (error) {
+      if (error instanceof StatusError && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  /** The stats of the children of a node, read once in a run. */
+  #children(path: string): Promise<unknown> {
+    const known = this.#lists.get(path);
+    if (known !== undefined) return known;
+    const list = this.#reader.json(this.#zk('lsl', path, 'node_stats'));
+    this.#lists.set(path, list);
+    return list;
   }
 
   async schemas(): Promise<Map<string, Read<SchemaEntry>>> {
@@ -242,7 +287,11 @@ export class ClusterCalls {
 
 function tableNames(body: unknown): string[] {
   if (!Array.isArray(body)) throw new Error('the response is not a list of names');
-  return body.map(String).filter((name) => /._(?:OFFLINE|REALTIME)$/u.test(name));
+  return body.map(String).filter(isTable);
+}
+
+function isTable(name: string): boolean {
+  return /._(?:OFFLINE|REALTIME)$/u.test(name);
 }
 
 /** Whether there was no response to the connection, as from a host that is gone or behind a firewall. */

@@ -1,7 +1,7 @@
 import { readFailed, readOk, type DiskUsage, type Instance, type InstanceHealth, type Read } from '../../snapshot.ts';
 import { StatusError } from '../calls/call.ts';
 import type { ClusterCalls } from './cluster.ts';
-import { objectOf } from '../configs.ts';
+import { objectOf } from '../json-values.ts';
 import type { EngineReader } from '../calls/reader.ts';
 import { FairQueue } from '../../../platform/fair-queue.ts';
 

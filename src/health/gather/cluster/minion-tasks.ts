@@ -1,7 +1,7 @@
-import type { MinionTasks } from '../../snapshot.ts';
+import type { MinionTasks, OpenTask } from '../../snapshot.ts';
 import { StatusError } from '../calls/call.ts';
 import type { ClusterCalls } from './cluster.ts';
-import { objectOf } from '../configs.ts';
+import { objectOf } from '../json-values.ts';
 import type { EngineReader } from '../calls/reader.ts';
 
 /** Types of tasks that are read. Pinot has fewer than ten; plugins can add others. */
@@ -9,6 +9,8 @@ const MAX_TYPES = 50;
 /** States of a subtask that end it without success. */
 const FAILED = ['error', 'timedOut', 'aborted', 'dropped'] as const;
 const RUNNING = ['waiting', 'running'] as const;
+/** Open tasks of a type that are kept: the oldest. */
+const MAX_OPEN = 100;
 /** Pinot 0.11 responds with 500 to a request for tasks that does not ask for JSON. */
 const JSON_ONLY = { accept: 'application/json' };
 
@@ -29,7 +31,7 @@ async function orNone(read: () => Promise<unknown>): Promise<unknown> {
   try {
     return await read();
   } catch (error) {
-    if (error instanceof StatusError && error.status === 404) return undefined;
+    if (error instanceof StatusError && error.status === 404 && error.fromController) return undefined;
     throw error;
   }
 }
@@ -48,7 +50,19 @@ function minionTasks(type: string, counts: Readonly<Record<string, unknown>>): M
     lastTask: ended[0]?.name,
     lastFailedSubtasks: sum(ended[0]?.value ?? {}, FAILED),
     lastSubtasks: sum(ended[0]?.value ?? {}, ['total']),
+    open: openTasks(counts),
   };
+}
+
+function openTasks(counts: Readonly<Record<string, unknown>>): OpenTask[] {
+  return Object.entries(counts)
+    .map(([name, value]) => ({ name, value: objectOf(value), createdAt: timeOf(name) }))
+    .filter(({ value, createdAt }) => createdAt > 0 && (sum(value, RUNNING) > 0 || sum(value, ['total']) === 0))
+    .map(({ name, value, createdAt }) => {
+      return { name, createdAt, running: sum(value, ['running']), waiting: sum(value, ['waiting']) };
+    })
+    .toSorted((a, b) => a.createdAt - b.createdAt)
+    .slice(0, MAX_OPEN);
 }
 
 function sum(counts: Readonly<Record<string, unknown>>, states: readonly string[]): number {

@@ -1,4 +1,4 @@
-import { objectOf } from '../configs.ts';
+import { objectOf } from '../json-values.ts';
 
 /** What ZooKeeper knows of a node without its content, as `/zk/lsl` returns it for each child. */
 export interface NodeStat {

@@ -1,7 +1,8 @@
-import type { Assignment, Consumption } from '../../snapshot.ts';
+import type { Assignment, ConsumingRows, ConsumingSegment, Consumption } from '../../snapshot.ts';
 import { StatusError } from '../calls/call.ts';
 import type { ClusterCalls } from '../cluster/cluster.ts';
-import { objectOf, type TableEntry } from '../configs.ts';
+import { type TableEntry } from '../configs.ts';
+import { objectOf } from '../json-values.ts';
 import {
   allConsume,
   parseConsumingInfo,
@@ -11,6 +12,7 @@ import {
 } from './consumption.ts';
 import { FAN_OUT_TIMEOUT_MS } from './fan-outs.ts';
 import type { EngineReader } from '../calls/reader.ts';
+import type { ConsumingStart } from '../tables/segment-metadata.ts';
 
 /** These calls start after queries and before the other calls that the controller forwards; see `PRIORITY` of those. */
 const PRIORITY = 3;
@@ -36,19 +38,25 @@ export class ConsumingCalls {
     this.#options = options;
   }
 
-  /** Rows of consuming segments by server, for streams with numeric offsets. @param startOffsets by segment */
-  async rows(table: TableEntry, startOffsets: ReadonlyMap<string, number>): Promise<Map<string, number>> {
-    const { segments } = await this.#consumingInfo(table);
-    const rows = new Map<string, number>();
-    for (const [segment, replicas] of segments) {
-      const start = startOffsets.get(segment);
+  /** Rows of consuming segments, for streams with numeric offsets. @param starts by segment */
+  async rows(table: TableEntry, starts: ReadonlyMap<string, ConsumingStart>): Promise<ConsumingRows> {
+    const info = await this.#consumingInfo(table);
+    const servers = new Map<string, number>();
+    const segments = new Map<string, ConsumingSegment>();
+    for (const [segment, replicas] of info.segments) {
+      const start = starts.get(segment);
       if (start === undefined) continue;
+      let rows = 0;
       for (const { server, offset } of replicas) {
-        const count = Number(offset) - start;
-        if (count > 0) rows.set(server, (rows.get(server) ?? 0) + count);
+        const count = Number(offset) - start.offset;
+        if (count > 0) servers.set(server, (servers.get(server) ?? 0) + count);
+        if (count > rows) rows = count;
       }
+      if (rows === 0) continue;
+      const withRowsMs = this.#options.memory.withRowsMs(`${table.name} ${segment}`);
+      segments.set(segment, { createdAt: start.createdAt, rows, withRowsMs });
     }
-    return rows;
+    return { servers, segments };
   }
 
   /**

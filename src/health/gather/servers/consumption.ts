@@ -1,7 +1,7 @@
 import type { MonotonicClock } from '../../../platform/clock.ts';
 import { LruCache } from '../../../platform/lru.ts';
 import type { PartitionConsumption, ReplicaConsumption } from '../../snapshot.ts';
-import { objectOf } from '../configs.ts';
+import { objectOf } from '../json-values.ts';
 import { partitionOf } from '../placement/layout.ts';
 
 /** What the servers report about the consuming segments of a table. */
@@ -73,6 +73,8 @@ interface Remembered {
 export class ConsumptionMemory {
   readonly #clock: MonotonicClock;
   readonly #waiting = new LruCache<string, Remembered>({ maxWeight: MAX_REMEMBERED });
+  /** When rows were first seen, by consuming segment. */
+  readonly #withRows = new LruCache<string, number>({ maxWeight: MAX_REMEMBERED });
   /** The highest partition by stream of each table. */
   readonly #highest = new LruCache<string, ReadonlyMap<number, number>>({ maxWeight: MAX_REMEMBERED_TABLES });
 
@@ -92,6 +94,14 @@ export class ConsumptionMemory {
     if (known?.offset === offset) return now - known.since;
     this.#waiting.set(key, { offset, since: now });
     return undefined;
+  }
+
+  /** @param key of a consuming segment that has rows @returns the time since the first run that saw them; 0 in that run */
+  withRowsMs(key: string): number {
+    const now = this.#clock.monotonic();
+    const since = this.#withRows.get(key) ?? now;
+    this.#withRows.set(key, since);
+    return now - since;
   }
 
   /**

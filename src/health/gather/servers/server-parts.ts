@@ -4,6 +4,7 @@ import {
   readOk,
   schemaOf,
   type Assignment,
+  type ConsumingRows,
   type FailedRead,
   type Read,
 } from '../../snapshot.ts';
@@ -19,6 +20,7 @@ import type { TableState } from '../tables/table-documents.ts';
 export const SERVER_PARTS = ['consumingRows', 'consumption', 'primaryKeys', 'reload', 'rebalance'] as const;
 export type ServerPart = (typeof SERVER_PARTS)[number];
 
+const NO_ROWS: ConsumingRows = { servers: new Map(), segments: new Map() };
 /** Calls of one kind at once. */
 const CALLS_AT_ONCE = 4;
 
@@ -44,13 +46,13 @@ export class ServerReadings {
 
   async read(part: ServerPart, state: TableState): Promise<Read<unknown>> {
     const { calls, consuming, reader } = this.#options;
-    const { entry, assignment, consumingOffsets } = state;
+    const { entry, assignment, consumingStarts } = state;
     if (part === 'primaryKeys' && !entry.config.upsert && !entry.config.dedup) return NOT_READ;
     if (!assignment.ok) return assignment;
     switch (part) {
       case 'consumingRows':
-        if (assignment.value.consumingSegments === 0) return readOk(new Map<string, number>());
-        return this.#fromServers(part, assignment.value, () => consuming.rows(entry, consumingOffsets));
+        if (assignment.value.consumingSegments === 0) return readOk(NO_ROWS);
+        return this.#fromServers(part, assignment.value, () => consuming.rows(entry, consumingStarts));
       case 'consumption':
         if (entry.type !== 'REALTIME') return NOT_READ;
         return this.#fromServers(part, assignment.value, async (value) =>

@@ -130,7 +130,7 @@ export class KeptReadings {
 const LAYOUT_PARTS = ['externalView', 'segmentMetadata', 'size'] as const;
 
 function isNeeded(part: KeptPart, needed: ReadonlySet<string>): boolean {
-  return needed.has(part) || (part === 'segmentMetadata' && needed.has('consumingRows'));
+  return needed.has(part) || (part === 'segmentMetadata' && (needed.has('consumingRows') || needed.has('files')));
 }
 
 /**
@@ -142,9 +142,9 @@ const PARTS: Readonly<Record<KeptPart, (state: TableState) => Partial<TableState
     if (!difference.ok) return unreadOr(difference);
     return difference.value.viewMissing || difference.value.segments.count > 0 ? undefined : { difference };
   },
-  segmentMetadata: ({ segments, consumingOffsets, orphans }) => {
+  segmentMetadata: ({ segments, consumingStarts, orphans }) => {
     if (!segments.ok) return unreadOr(segments);
-    return orphans.isEmpty ? { segments, consumingOffsets } : undefined;
+    return orphans.isEmpty ? { segments, consumingStarts } : undefined;
   },
   // A reload changes the sizes, and no node in ZooKeeper.
   size: ({ size, reload }) => {
@@ -167,12 +167,12 @@ function unreadOr(read: unknown): undefined | 'unread' {
   return read === NOT_READ ? 'unread' : undefined;
 }
 
-function entriesOf({ assignment, segments, consumingOffsets, size }: Partial<TableState>): number {
+function entriesOf({ assignment, segments, consumingStarts, size }: Partial<TableState>): number {
   let entries = 1;
   if (assignment?.ok === true) entries += assignment.value.servers.size + partitionEntries(assignment.value);
   if (segments?.ok === true) entries += segments.value.documents.size + segments.value.packedBytes.size;
   if (size?.ok === true) entries += size.value.bytes.size;
-  return entries + (consumingOffsets?.size ?? 0);
+  return entries + (consumingStarts?.size ?? 0);
 }
 
 function partitionEntries({ partitions, consumingPartitions, idlePartitions }: Assignment): number {

@@ -4,6 +4,7 @@ import { tokenIs, tokenNumber, type JsonVisitor } from '../calls/json-scanner.ts
 import { tokenText } from '../../../platform/json/valid-json.ts';
 import { MAX_NAMES, type Layout } from '../placement/layout.ts';
 import { NO_ORPHANS, OrphanNames } from '../placement/orphans.ts';
+import { FileReading } from './segment-files.ts';
 
 const ID = Buffer.from('id');
 const SIMPLE_FIELDS = Buffer.from('simpleFields');
@@ -21,6 +22,14 @@ const FIELDS = [
 const [START, END, DOCS, SIZE, OFFSET, CREATED] = [0, 1, 2, 3, 4, 5] as const;
 const NAMES = FIELDS.map((field) => Buffer.from(`segment.${field}`));
 const STATUS = Buffer.from('segment.realtime.status');
+const URL = Buffer.from('segment.download.url');
+
+/** The first row of a consuming segment. */
+export interface ConsumingStart {
+  readonly offset: number;
+  /** Milliseconds since the epoch; NaN if the metadata has no time. */
+  readonly createdAt: number;
+}
 
 /**
  * The engine's two formats for the metadata of all segments of a table: `nodes`, an array of
@@ -31,8 +40,8 @@ export type MetadataShape = 'nodes' | 'map';
 
 /** Reads the metadata of all segments of a table. */
 export class SegmentMetadataVisitor implements JsonVisitor {
-  /** Start offset in the stream by consuming segment. */
-  readonly consumingOffsets = new Map<string, number>();
+  /** Where consuming segments start, for streams with numeric offsets. */
+  readonly consumingStarts = new Map<string, ConsumingStart>();
   /** Segments that are in only one of the documents. Complete after `summary`. */
   readonly orphans = new OrphanNames();
   readonly #layout: Layout;
@@ -42,6 +51,7 @@ export class SegmentMetadataVisitor implements JsonVisitor {
   readonly #times: TimeLine;
   readonly #created: Float64Array;
   readonly #seen: Uint8Array;
+  readonly #files = new FileReading();
   readonly #values = new Float64Array(FIELDS.length).fill(Number.NaN);
   #completed = 0;
   #below = 0;
@@ -95,7 +105,8 @@ export class SegmentMetadataVisitor implements JsonVisitor {
   #value(field: number, bytes: Buffer, start: number, end: number): void {
     if (field < 0) return;
     if (field < FIELDS.length) this.#values[field] = tokenNumber(bytes, start, end);
-    else this.#inProgress = tokenIs(bytes, start, end, IN_PROGRESS);
+    else if (field === FIELDS.length) this.#inProgress = tokenIs(bytes, start, end, IN_PROGRESS);
+    else this.#files.url(bytes, start, end);
   }
 
   endObject(depth: number): void {
@@ -105,6 +116,7 @@ export class SegmentMetadataVisitor implements JsonVisitor {
     else if (this.#unassigned !== '') this.orphans.addUnassigned(this.#unassigned);
     this.#unassigned = '';
     this.#values.fill(Number.NaN);
+    this.#files.next();
     this.#segment = -1;
     this.#inProgress = false;
   }
@@ -115,12 +127,16 @@ export class SegmentMetadataVisitor implements JsonVisitor {
     const placement = this.#layout.placementOf(segment);
     if (this.#inProgress || this.#layout.placements.all[placement]?.consuming === true) {
       const offset = values[OFFSET] as number;
-      if (!Number.isNaN(offset)) this.consumingOffsets.set(this.#layout.segments.name(segment), offset);
+      if (!Number.isNaN(offset)) {
+        const start = { offset, createdAt: values[CREATED] as number };
+        this.consumingStarts.set(this.#layout.segments.name(segment), start);
+      }
       return;
     }
     const docs = values[DOCS] as number;
     const size = values[SIZE] as number;
     this.#completed += 1;
+    this.#files.record(segment, values[CREATED] as number);
     if ((values[CREATED] as number) > 0) this.#created[segment] = values[CREATED] as number;
     if (docs > 0) this.#documents[placement] = (this.#documents[placement] as number) + docs;
     if (size >= 0) {
@@ -153,13 +169,14 @@ export class SegmentMetadataVisitor implements JsonVisitor {
       arrivals: arrivalsOf(this.#created),
       // Replaced after a second read if this one has some.
       orphans: readOk(NO_ORPHANS),
+      files: this.#files.summary((segment) => this.#layout.segments.name(segment)),
     };
   }
 }
 
 /** Field ids by the length and the last byte of the name: a quick test that excludes most other fields. */
 const FIELD_BY_END = new Int8Array(64 * 256).fill(-1);
-const ALL_NAMES = [...NAMES, STATUS];
+const ALL_NAMES = [...NAMES, STATUS, URL];
 ALL_NAMES.forEach((name, field) => {
   const end = name.length * 256 + name.readUInt8(name.length - 1);
   if (FIELD_BY_END[end] !== -1)
@@ -167,7 +184,7 @@ ALL_NAMES.forEach((name, field) => {
   FIELD_BY_END[end] = field;
 });
 
-/** @returns the id of the field, FIELDS.length for the status, -1 for any other field */
+/** @returns the id of the field, FIELDS.length for the status, one more for the URL, -1 for any other field */
 function fieldOf(bytes: Buffer, start: number, end: number): number {
   const length = end - start;
   if (length === 0 || length >= 64) return -1;

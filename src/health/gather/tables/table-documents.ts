@@ -6,6 +6,8 @@ import {
   readOk,
   type Assignment,
   type Consumption,
+  type ConsumingRows,
+  type FileSample,
   type PrimaryKeys,
   type Read,
   type RebalanceSummary,
@@ -23,7 +25,7 @@ import { StatusError, type ControllerCall } from '../calls/call.ts';
 import { Layouts } from '../placement/layouts.ts';
 import { OrphanNames } from '../placement/orphans.ts';
 import type { EngineReader } from '../calls/reader.ts';
-import { SegmentMetadataVisitor, type MetadataShape } from './segment-metadata.ts';
+import { SegmentMetadataVisitor, type ConsumingStart, type MetadataShape } from './segment-metadata.ts';
 import { readSizes } from './sizes.ts';
 import {
   ExternalViewReading,
@@ -55,12 +57,13 @@ export interface TableState {
   differing: ReadonlySet<string>;
   segments: Read<SegmentSummary>;
   size: Read<SizeSummary>;
-  consumingOffsets: ReadonlyMap<string, number>;
+  consumingStarts: ReadonlyMap<string, ConsumingStart>;
   /** The names of the first read. */
   orphans: OrphanNames;
   reload: Read<ReloadSummary>;
   primaryKeys: Read<PrimaryKeys>;
-  consumingRows: Read<ReadonlyMap<string, number>>;
+  consumingRows: Read<ConsumingRows>;
+  files: Read<FileSample>;
   rebalance: Read<RebalanceSummary>;
   consumption: Read<Consumption>;
 }
@@ -75,11 +78,12 @@ export function newState(entry: TableEntry): TableState {
     differing: new Set(),
     segments: NOT_READ,
     size: NOT_READ,
-    consumingOffsets: new Map(),
+    consumingStarts: new Map(),
     orphans: new OrphanNames(),
     reload: NOT_READ,
     primaryKeys: NOT_READ,
     consumingRows: NOT_READ,
+    files: NOT_READ,
     rebalance: NOT_READ,
     consumption: NOT_READ,
   };
@@ -87,7 +91,7 @@ export function newState(entry: TableEntry): TableState {
 
 /** A snapshot of the state; later changes of the state do not change it. */
 export function snapshotOf(state: TableState): TableSnapshot {
-  const { entry, kept: _kept, differing: _names, consumingOffsets: _offsets, orphans: _orphans, ...parts } = state;
+  const { entry, kept: _kept, differing: _names, consumingStarts: _starts, orphans: _orphans, ...parts } = state;
   return { name: entry.name, rawName: entry.rawName, type: entry.type, config: entry.config, ...parts };
 }
 
@@ -196,12 +200,17 @@ export class TableDocuments {
 
   async segmentMetadata(state: TableState): Promise<void> {
     const { entry, assignment } = state;
-    if (!this.#needs('segmentMetadata', 'consumingRows') || state.kept.has('segmentMetadata') || !assignment.ok) return;
+    if (
+      !this.#needs('segmentMetadata', 'consumingRows', 'files') ||
+      state.kept.has('segmentMetadata') ||
+      !assignment.ok
+    )
+      return;
     const metadata = await this.#reader.read(async () => {
       const visitor = await this.#segmentMetadata(entry, await this.#layout(state));
       const summary = plausible(visitor.summary(), assignment.value);
-      const { consumingOffsets: offsets, orphans } = visitor;
-      return { summary, offsets, orphans };
+      const { consumingStarts: starts, orphans } = visitor;
+      return { summary, starts, orphans };
     });
     if (!metadata.ok) {
       state.segments = metadata;
@@ -210,7 +219,7 @@ export class TableDocuments {
     }
     state.segments = readOk(metadata.value.summary);
     state.orphans = metadata.value.orphans;
-    state.consumingOffsets = metadata.value.offsets;
+    state.consumingStarts = metadata.value.starts;
   }
 
   /** Reads the ideal state and the metadata again if they differed. Only segments that differ in both reads are orphans. */

@@ -29,10 +29,19 @@ import type { EngineReader } from '../calls/reader.ts';
 import { SERVER_PARTS, ServerReadings, type ServerPart, type ServerPartsOptions } from '../servers/server-parts.ts';
 import { FairQueue } from '../../../platform/fair-queue.ts';
 import { Stall } from './stall.ts';
+import { FileReadings } from './file-readings.ts';
 import { newState, snapshotOf, TableDocuments, type TableState } from './table-documents.ts';
 
 /** Calls of one kind at once: a kind without responses does not delay the others. */
-const AT_ONCE = { idealState: 6, externalView: 6, enabled: 6, segmentMetadata: 6, size: 4, queries: 6 } as const;
+const AT_ONCE = {
+  idealState: 6,
+  externalView: 6,
+  enabled: 6,
+  segmentMetadata: 6,
+  size: 4,
+  files: 4,
+  queries: 6,
+} as const;
 /** If no ideal state or external view arrives for this time, the states of the remaining tables (enabled or disabled) are requested. */
 const STALL_MS = 3_000;
 
@@ -83,12 +92,14 @@ export class TablesGatherer {
   readonly #tableCalls: TableCalls;
   readonly #stall: Stall;
   readonly #serverParts: ServerReadings;
+  readonly #files: FileReadings;
   readonly #queues = {
     idealState: FairQueue.ofJobs('idealState', AT_ONCE.idealState),
     externalView: FairQueue.ofJobs('externalView', AT_ONCE.externalView),
     enabled: FairQueue.ofJobs('enabled', AT_ONCE.enabled),
     segmentMetadata: FairQueue.ofJobs('segmentMetadata', AT_ONCE.segmentMetadata),
     size: FairQueue.ofJobs('size', AT_ONCE.size),
+    files: FairQueue.ofJobs('files', AT_ONCE.files),
     queries: FairQueue.ofJobs('queries', AT_ONCE.queries),
   };
   #states: readonly TableState[] = [];
@@ -100,6 +111,7 @@ export class TablesGatherer {
     const isNew = Number.parseInt(options.version ?? '0', 10) >= 1;
     this.#options = options;
     this.#reader = reader;
+    this.#files = new FileReadings(reader, calls);
     this.#documents = new TableDocuments({ reader, calls, request, terseMetadata: isNew });
     this.#tableCalls = new TableCalls(reader, engine, calls, isNew);
     this.#serverParts = new ServerReadings({
@@ -140,6 +152,13 @@ export class TablesGatherer {
         this.#counted(
           tables.map((table) => this.#size(table)),
           'size',
+        ),
+      ),
+      completed(
+        'files',
+        this.#counted(
+          tables.map((table) => this.#readFiles(table)),
+          'files',
         ),
       ),
       ...SERVER_PARTS.map((part) =>
@@ -293,6 +312,12 @@ export class TablesGatherer {
       await this.#twice(read, () => isRetryable(state.size));
     }
     void externalView.then(() => this.#documents.release(state));
+  }
+
+  async #readFiles({ state, segmentMetadata }: TableReads): Promise<void> {
+    await segmentMetadata;
+    if (!this.#needs('files') || !state.enabled) return;
+    state.files = await this.#queues.files.run(() => this.#files.read(state, () => this.#pause()));
   }
 
   async #serverPart(part: ServerPart, { state, assignment, enabled, segmentMetadata }: TableReads): Promise<void> {

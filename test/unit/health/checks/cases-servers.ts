@@ -95,7 +95,7 @@ const documents = (count: number, consuming = 0) =>
   snapshot([
     table('t_REALTIME', {
       segments: readOk(segmentSummary({ documents: new Map([[A, count]]) })),
-      consumingRows: readOk(new Map([[A, consuming]])),
+      consumingRows: readOk({ servers: new Map([[A, consuming]]), segments: new Map() }),
     }),
   ]);
 
@@ -204,6 +204,7 @@ const tasks = (failedInARow: number, ended = 10) =>
     minionTasks: readOk([
       {
         type: 'MergeRollupTask',
+        open: [],
         ended,
         failedInARow,
         lastTask: 'Task_MergeRollupTask_1760000000000',

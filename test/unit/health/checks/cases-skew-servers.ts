@@ -26,7 +26,7 @@ cases('CLUSTER_LEVEL_CONSUMING_PARTITION_SKEW_CHECK', [
     snapshot: consuming([4, 4], instances(4)),
     entities: names(2),
     finding: 'the server hosts 4 consuming segments; the average over 4 servers is 2',
-    threshold: 'at most 3',
+    threshold: 'at most 3 consuming segments',
   },
   {
     name: 'idle servers that are disabled do not',
@@ -83,14 +83,14 @@ cases('SEGMENT_SKEW_HEALTH_CHECK', [
     entities: ['a_OFFLINE'],
     message: '1 table is unevenly distributed over servers',
     finding:
-      /^`Server_s1_8098` hosts 32 segments of the table; the average over 5 servers is 12\.6; 1 more server above the/u,
+      /^`Server_s1_8098` hosts 32 segments of the table; the average over 5 servers is 12\.6 segments; 1 more server above the/u,
   },
   {
     name: 'two tables',
     snapshot: spread([60, 0, 0], 2),
     entities: ['a_OFFLINE', 'b_OFFLINE'],
     message: '2 tables are unevenly distributed over servers',
-    finding: /is 20$/u,
+    finding: /is 20 segments$/u,
   },
 ]);
 

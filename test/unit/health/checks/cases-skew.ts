@@ -23,7 +23,7 @@ cases('SEGMENT_SKEW_HEALTH_CHECK', [
     name: 'one more',
     snapshot: spread([31, 20, 9], 60),
     entities: ['t_OFFLINE'],
-    finding: /^`Server_s0_8098` hosts 31 segments of the table; the average over 3 servers is 20$/u,
+    finding: /^`Server_s0_8098` hosts 31 segments of the table; the average over 3 servers is 20 segments$/u,
   },
   { name: '50 segments are too few to be judged', snapshot: spread([50, 0, 0], 50), message: 'not applicable' },
   { name: '51 are enough', snapshot: spread([51, 0, 0], 51), entities: ['t_OFFLINE'] },
@@ -191,7 +191,7 @@ cases('CLUSTER_LEVEL_SEGMENT_SKEW_CHECK', [
     name: 'a server of one group',
     snapshot: changed(5, 400, 0),
     entities: ['Server_s5_8098'],
-    finding: 'the average over 3 servers for completed segments is 200',
+    finding: 'the average over 3 servers for completed segments is 200 segments',
   },
 ]);
 

@@ -132,6 +132,7 @@ const nothing: ClusterSnapshot = {
   schemas: failed,
   instancePartitions: failed,
   brokerResource: failed,
+  nodeSizes: failed,
   leaders: failed,
   minionTasks: failed,
   policies: failed,

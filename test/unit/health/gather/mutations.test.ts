@@ -20,10 +20,11 @@ const MUTATIONS = 2_400;
 const AT_ONCE = 16;
 const DAYS_60_MS = 60 * 24 * 3_600_000;
 
-async function outcomesOf(documents: Documents): Promise<Outcomes> {
+async function outcomesOf(documents: Documents, engine = new ModelCluster(documents)): Promise<Outcomes> {
   const { results } = await runChecks({
-    gather: createGather({ engine: new ModelCluster(documents), clock: systemClock, settleMs: 1, attempts: 1 }),
-    settings: resolveSettings({}),
+    gather: createGather({ engine, clock: systemClock, settleMs: 1, attempts: 1 }),
+    // A single run knows no earlier one.
+    settings: resolveSettings({ thresholds: { CONSUMING_SEGMENT_AGE_CHECK: { minRowsMinutes: 0 } } }),
     signal: AbortSignal.timeout(WAIT_LIMIT_MS),
     clock: systemClock,
   });
@@ -35,6 +36,7 @@ const configs = zk('getChildren', 'PROPERTYSTORE/CONFIGS/TABLE');
 const schemas = zk('getChildren', 'PROPERTYSTORE/SCHEMAS');
 const participants = zk('getChildren', 'CONFIGS/PARTICIPANT');
 const brokerResource = zk('get', 'EXTERNALVIEW/brokerResource');
+const TASKS = 'GET /tasks/MergeRollupTask/taskcounts';
 const isTable = (name: string): boolean => /_(?:OFFLINE|REALTIME)$/u.test(name);
 
 /** A change of one document. `names`: a finding or a message must have one of them. */
@@ -137,15 +139,51 @@ const MUTATE: readonly (() => Mutation)[] = [
       return table;
     });
   },
+  ...['IDEALSTATES', 'EXTERNALVIEW'].map(
+    (place) => () =>
+      changed(zk('lsl', place), 'the size', (body: Record<string, Record<string, number>>) => {
+        const name = pick(Object.keys(body));
+        const stat = body[name] as Record<string, number>;
+        if (random.below(2) === 0) delete stat['dataLength'];
+        else stat['dataLength'] = 1_000_000;
+        return name;
+      }),
+  ),
+  () =>
+    changed(TASKS, 'the end', (body: Record<string, Record<string, number>>) => {
+      const [name = ''] = Object.keys(body);
+      const counts = [{ running: 1 }, { waiting: 2, completed: 0 }, { total: 0, completed: 0 }];
+      body[name.replace(/[0-9]+$/u, String(NOW - DAYS_60_MS))] = { ...body[name], ...pick(counts) };
+      return 'MergeRollupTask';
+    }),
+  () => {
+    const [request, segment] = pick(SAMPLED_FILES);
+    const documents = healthyCluster(NOW).set(request, { status: 404, body: '' });
+    return { what: `the file ${segment}`, names: [segment], documents };
+  },
+  () => {
+    const table = pick(TABLES);
+    return changed(`GET /segments/${table}/zkmetadata`, 'the URL', (body: Record<string, Record<string, string>>) => {
+      const name = pick(Object.keys(body).filter((segment) => body[segment]?.['segment.download.url'] !== undefined));
+      (body[name] as Record<string, string>)['segment.download.url'] = '';
+      return name;
+    });
+  },
+  () =>
+    changed(`GET /segments/${TABLES[1]}/zkmetadata`, 'the age', (body: Record<string, Record<string, string>>) => {
+      const name = pick(Object.keys(body).filter((segment) => segment.includes('__3__')));
+      (body[name] as Record<string, string>)['segment.creation.time'] = String(NOW - DAYS_60_MS);
+      return name;
+    }),
   () =>
     changed(configs, 'text', (body: Node[]) => damaged(pick(body), ['segmentsConfig', 'tenants', 'tableIndexConfig'])),
   () => changed(schemas, 'text', (body: Node[]) => damaged(pick(body), ['schemaJSON'])),
   () =>
     changed(participants, 'tags', (body: Node[]) => {
-      const kind = pick(['Server', 'Broker']);
+      const kind = pick(['Server', 'Broker', 'Minion']);
       const servers = body.filter(({ id }) => id.startsWith(kind));
       for (const { listFields } of servers) listFields['TAG_LIST'] = ['Other_X'];
-      return 'DefaultTenant';
+      return kind === 'Minion' ? 'minion_untagged' : 'DefaultTenant';
     }),
   () =>
     changed(participants, 'the switch', (body: Node[]) => {
@@ -180,7 +218,14 @@ function damaged(node: Node, fields: readonly string[]): string {
 }
 
 const NOW = systemClock.now();
-const healthy = await outcomesOf(healthyCluster(NOW));
+const model = new ModelCluster(healthyCluster(NOW));
+const healthy = await outcomesOf(healthyCluster(NOW), model);
+/** What is requested of a healthy cluster. */
+const asked: ReadonlySet<string> = model.used;
+/** The requests for files of segments, with the names of these. */
+const SAMPLED_FILES = [...asked]
+  .filter((request) => request.startsWith('HEAD '))
+  .map((request) => [request, request.split('/').at(-1) as string] as const);
 
 describe('a healthy cluster', () => {
   it('passes all checks', () => {
@@ -223,6 +268,9 @@ function readersOf(request: string): readonly string[] {
     [/externalview$/u, ['externalView'], ['TABLE_CONSISTENCY_CHECK']],
     [/zkmetadata$/u, ['segmentMetadata'], ['TABLE_CONSISTENCY_CHECK']],
     [/size\?/u, ['size']],
+    [/^HEAD/u, ['files']],
+    [/taskcounts$/u, ['minionTasks']],
+    [/lsl\?.*(?:IDEALSTATES|EXTERNALVIEW)$/u, ['nodeSizes']],
     [/needReload/u, ['reload']],
     [/rebalance/u, ['rebalance']],
     [/consumingSegmentsInfo/u, ['consumption']],
@@ -230,30 +278,32 @@ function readersOf(request: string): readonly string[] {
     [/\/health$/u, ['instanceHealth'], ['SERVER_DISK_USAGE_CHECK']],
     [/diskUtilization/u, ['disks']],
   ];
-  if (request.includes('/zk/lsl') || /\/zk\/ls\?.*(?:IDEALSTATES|EXTERNALVIEW|SEGMENTS)$|GET \/tables$/u.test(request))
+  if (
+    /\/zk\/lsl\?.*TABLE$/u.test(request) ||
+    /\/zk\/ls\?.*(?:IDEALSTATES|EXTERNALVIEW|SEGMENTS)$|GET \/tables$/u.test(request)
+  )
     return ['TABLE_CONSISTENCY_CHECK'];
   const [, needs, without = []] = rules.find(([pattern]) => pattern.test(request)) ?? [/^$/u, []];
-  const ofStreams = new Set(['INGESTION_STOPPED_CHECK', 'CONSUMER_LAG_CHECK']);
+  const ofStreams = new Set(['INGESTION_STOPPED_CHECK', 'CONSUMER_LAG_CHECK', 'CONSUMING_SEGMENT_AGE_CHECK']);
   return CATALOGUE.filter((check) => check.needs.some((need) => needs.includes(need)))
     .map(({ name }) => name)
     .filter((name) => !without.includes(name) && !(request.includes('orders') && ofStreams.has(name)))
     .filter((name) => needs.includes('leaders') || healthy.get(name)?.message.startsWith('not applicable') === false);
 }
 
-/** Documents that are not requested of a healthy cluster, and those whose absence is a normal state. */
-const UNUSED = /pauseStatus|\/state\?/u;
-const MAY_BE_EMPTY = /INSTANCE_PARTITIONS|CONFIGS\/RESOURCE|cluster\/configs/u;
+/** Documents whose content is none, or can be; and those whose absence is a normal state: a queue has no task. */
+const MAY_BE_EMPTY = /INSTANCE_PARTITIONS|CONFIGS\/RESOURCE|cluster\/configs|taskcounts|^HEAD/u;
+const MAY_BE_ABSENT = /taskcounts/u;
 /** Which are needed for larger tables only. */
 const NO_READER = /INSTANCE_PARTITIONS/u;
 
 describe('an input that is hidden', () => {
-  const requests = [...healthyCluster(NOW).keys()].filter(
-    (request) => !UNUSED.test(request) && !NO_READER.test(request),
-  );
+  const requests = [...healthyCluster(NOW).keys()].filter((request) => asked.has(request) && !NO_READER.test(request));
   const hidden: readonly (readonly [string, (body: unknown) => Document])[] = [
     ['not found', () => ({ status: 404, body: { code: 404, error: 'not found' } })],
     ['forbidden', () => ({ status: 403, body: 'no' })],
-    ['a page of a proxy', () => ({ status: 200, body: '<html>sign in</html>' })],
+    ['a page of a proxy', () => ({ status: 200, body: '<html>sign in</html>', headers: {} })],
+    ['a proxy without a route', () => ({ status: 404, body: 'no route', headers: {} })],
     ['empty', (body) => ({ status: 200, body: Array.isArray(body) ? [] : typeof body === 'string' ? '' : {} })],
   ];
 
@@ -261,6 +311,7 @@ describe('an input that is hidden', () => {
     const passed: string[] = [];
     await inBatches(requests, async (request) => {
       if (what === 'empty' && MAY_BE_EMPTY.test(request)) return;
+      if (what === 'not found' && MAY_BE_ABSENT.test(request)) return;
       const documents = healthyCluster(NOW);
       documents.set(request, to(documents.get(request)?.body));
       const outcomes = await outcomesOf(documents);

@@ -68,6 +68,7 @@ const OF_IDEAL_STATE: readonly Need[] = [
   'externalView',
   'segmentMetadata',
   'size',
+  'files',
   'reload',
   'rebalance',
   'consumingRows',
@@ -84,9 +85,9 @@ const SLOW: readonly Slow[] = [
   {
     what: 'the metadata of one table',
     matches: /\/t4_.*\/zkmetadata/u,
-    late: ['segmentMetadata', 'size', 'consumingRows'],
+    late: ['segmentMetadata', 'size', 'files', 'consumingRows'],
   },
-  { what: 'all metadata', matches: /\/zkmetadata/u, late: ['segmentMetadata', 'size', 'consumingRows'] },
+  { what: 'all metadata', matches: /\/zkmetadata/u, late: ['segmentMetadata', 'size', 'files', 'consumingRows'] },
   { what: 'the primary keys', matches: /_REALTIME\/metadata|tables\/t\d+_REALTIME\/metadata/u, late: ['primaryKeys'] },
   {
     what: 'the rows of consuming segments',
@@ -104,6 +105,8 @@ const SLOW: readonly Slow[] = [
   { what: 'the instance partitions', matches: /INSTANCE_PARTITIONS/u, late: ['instancePartitions'] },
   { what: 'the lead controllers', matches: /\/leader\/tables/u, late: ['leaders'] },
   { what: 'the broker resource', matches: /brokerResource/u, late: ['brokerResource'] },
+  { what: 'the sizes of nodes', matches: /\/lsl\?path=\/c\/(?:IDEALSTATES|EXTERNALVIEW)$/u, late: ['nodeSizes'] },
+  { what: 'the queues of tasks', matches: /CONFIGS\/RESOURCE$/u, late: ['minionTasks'] },
   { what: 'the list of tables', matches: /controller\/tables$/u, late: ['sources'] },
   { what: 'the list of external views', matches: /\/ls\?path=\/c\/EXTERNALVIEW$/u, late: ['sources'] },
   { what: 'the list of ideal states', matches: /\/ls\?path=\/c\/IDEALSTATES$/u, late: ['sources'] },
@@ -112,7 +115,7 @@ const SLOW: readonly Slow[] = [
     what: 'the list of table configurations',
     matches: /\/lsl\?path=.*TABLE$/u,
     // The age of a segment counts from when a table of this creation had it.
-    late: ['sources', 'segmentMetadata', 'size', 'consumingRows', 'consumption'],
+    late: ['sources', 'segmentMetadata', 'size', 'files', 'consumingRows', 'consumption'],
   },
   { what: 'the instances', matches: /PARTICIPANT/u, late: ['instances', 'instanceHealth', 'disks'] },
   {
@@ -163,6 +166,19 @@ describe('a healthy cluster', () => {
     expect(soon.size).toBe(CATALOGUE.length);
     expect(durationMs).toBeLessThan(1_000);
     expect(result.results.filter(({ outcome }) => outcome.couldNotEvaluate)).toEqual([]);
+  });
+});
+
+describe('an empty list of table configurations', () => {
+  it.each(['/zk/ls.*IDEALSTATES$', 'controller/tables$'])('counts as unread while %s is slow', async (others) => {
+    const clock = new FakeClock();
+    const cluster = new SlowCluster(TABLES, clock);
+    cluster.answers.set('/zk/getChildren?path=/c/PROPERTYSTORE/CONFIGS/TABLE', { body: [] });
+    cluster.slow = [{ matches: new RegExp(others, 'u'), delayMs: 8_000 }];
+    const { result } = await run(cluster, clock);
+    const outcome = result.results.find(({ name }) => name === 'SEGMENT_COUNT_CHECK')?.outcome;
+    expect(outcome).toMatchObject({ status: 'FAIL', couldNotEvaluate: true });
+    expect(outcome?.findings[0]?.message).toContain('the response has no table configuration, but');
   });
 });
 

@@ -26,6 +26,7 @@ const CLUSTER_PARTS: Partial<Record<Need, keyof ClusterSnapshot>> = {
   instancePartitions: 'instancePartitions',
   brokerResource: 'brokerResource',
   leaders: 'leaders',
+  nodeSizes: 'nodeSizes',
   queries: 'queries',
   clusterConfig: 'clusterConfig',
   policies: 'policies',
@@ -39,6 +40,7 @@ const TABLE_PARTS: Partial<Record<Need, keyof TableSnapshot>> = {
   reload: 'reload',
   primaryKeys: 'primaryKeys',
   consumingRows: 'consumingRows',
+  files: 'files',
   consumption: 'consumption',
   rebalance: 'rebalance',
 };

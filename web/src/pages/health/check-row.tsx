@@ -4,7 +4,7 @@ import { Badge, Moment, Prose } from '../../components/basics.tsx';
 import { CopyAs } from '../../components/copy-as.tsx';
 import { elapsed, fromUpper, whole } from '../../lib/format.ts';
 import type { CheckDefinition, CheckEntry } from '../../lib/types.ts';
-import { STATE_LABELS, stateOfCheck, type CheckState } from './check-state.ts';
+import { adviceOf, STATE_LABELS, stateOfCheck, type CheckState } from './check-state.ts';
 import { visibleText } from '../../lib/visible.ts';
 import { Findings } from './findings.tsx';
 import type { MuteProposal } from './new-mute.tsx';
@@ -61,7 +61,7 @@ function Runbook(props: { check: CheckEntry; definition: CheckDefinition | undef
       <div>
         <dt>What to do</dt>
         <dd>
-          {check.remediation}{' '}
+          {adviceOf(check)}{' '}
           <a href={`/docs/checks/${check.name}`} target="_blank" rel="noreferrer">
             Runbook
           </a>

@@ -9,6 +9,12 @@ export function stateOfCheck({ status, couldNotEvaluate, muted }: CheckEntry): C
   return muted === true ? 'MUTED' : 'FAIL';
 }
 
+/** What to do about a check that did not pass. Where nothing was evaluated, there is no fault to remedy. */
+export function adviceOf(check: CheckEntry): string {
+  if (stateOfCheck(check) !== 'UNREAD') return check.remediation;
+  return 'Find out why the data could not be read: the findings name it with its error.';
+}
+
 export const STATE_LABELS: Readonly<Record<CheckState, string>> = {
   FAIL: 'FAIL',
   UNREAD: 'NOT READ',

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { rounded } from '../../../../../src/health/numbers.ts';
 import { describeMedian } from '../../../../../src/health/checks/shared/skewness.ts';
 
 const counts = (...values: number[]) => new Map(values.map((value, i) => [`s${i}`, value]));
@@ -13,7 +14,7 @@ it.each([
   { values: [30, 40, 1_000], far: '`s29` (1,000), `s28` (40), `s27` (30)' },
   { values: [30, 40, 1_000, 50, 60], far: '`s29` (1,000), `s31` (60), `s30` (50) and 2 more' },
 ])('names at most three entities far from the median: $values', ({ values, far }) => {
-  expect(describeMedian(counts(...EVEN, ...values))).toBe(
+  expect(describeMedian(counts(...EVEN, ...values), rounded)).toBe(
     `the median is 10, the median absolute deviation 1; far from the median: ${far}`,
   );
 });

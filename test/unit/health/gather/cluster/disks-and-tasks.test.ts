@@ -99,7 +99,8 @@ describe('the tasks of minions', () => {
   });
 
   it.each([QUEUES, COUNTS])('do not exist: 404 of %s', async (path) => {
-    engine.json(path, { code: 404, error: 'not found' }, 404);
+    const headers = { 'pinot-controller-version': '1.5.1' };
+    engine.on('GET', 'controller', path, { status: 404, headers, body: '{"code":404,"error":"not found"}' });
     expect((await outcomeOf(engine, NAME)).message).toContain('not applicable');
   });
 

@@ -1,0 +1,45 @@
+const CALL_LIMIT_MS = 60_000;
+const TAGS = ['DefaultTenant_OFFLINE', 'DefaultTenant_REALTIME'] as const;
+
+type Json = Readonly<Record<string, unknown>>;
+
+async function callJson(url: string, init: RequestInit = {}): Promise<Json> {
+  const answer = await fetch(url, { ...init, signal: AbortSignal.timeout(CALL_LIMIT_MS) });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`${init.method ?? 'GET'} ${url}: ${answer.status} ${text.slice(0, 1_000)}`);
+  return JSON.parse(text) as Json;
+}
+
+/** Gives each server of the cluster an instance pool of its own, as servers in different zones have. */
+export async function assignPools(controllerUrl: string): Promise<void> {
+  const { instances } = (await callJson(`${controllerUrl}/instances`)) as { instances: string[] };
+  const servers = instances.filter((id) => id.startsWith('Server_')).toSorted();
+  for (const [pool, id] of servers.entries()) {
+    const { hostName, port, tags, adminPort, grpcPort } = await callJson(`${controllerUrl}/instances/${id}`);
+    // Pinot replaces all fields.
+    const pools = Object.fromEntries(TAGS.map((tag) => [tag, pool]));
+    const body = JSON.stringify({
+      host: hostName,
+      port: Number(port),
+      type: 'SERVER',
+      tags,
+      adminPort,
+      grpcPort,
+      pools,
+    });
+    const headers = { 'content-type': 'application/json' };
+    await callJson(`${controllerUrl}/instances/${id}`, { method: 'PUT', headers, body });
+  }
+}
+
+/** An offline table with a replica group in one pool for each of its replicas. */
+export function withReplicaGroups(config: Json): Json {
+  const { replication } = config['segmentsConfig'] as { replication: string };
+  const replicaGroupPartitionConfig = {
+    replicaGroupBased: true,
+    numReplicaGroups: Number(replication),
+    numInstancesPerReplicaGroup: 1,
+  };
+  const tagPoolConfig = { tag: TAGS[0], poolBased: true, numPools: 0 };
+  return { ...config, instanceAssignmentConfigMap: { OFFLINE: { tagPoolConfig, replicaGroupPartitionConfig } } };
+}
