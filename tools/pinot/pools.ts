@@ -1,5 +1,7 @@
 const CALL_LIMIT_MS = 60_000;
 const TAGS = ['DefaultTenant_OFFLINE', 'DefaultTenant_REALTIME'] as const;
+/** The pools of each sample table, one for each replica, so that three servers have about the same load. */
+const POOLS: Readonly<Record<string, readonly number[]>> = { orders: [0, 1], customers: [1, 2], types: [2] };
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -32,7 +34,7 @@ export async function assignPools(controllerUrl: string): Promise<void> {
   }
 }
 
-/** An offline table with a replica group in one pool for each of its replicas. */
+/** A sample table with a replica group for each of its replicas, each in another pool. */
 export function withReplicaGroups(config: Json): Json {
   const { replication } = config['segmentsConfig'] as { replication: string };
   const replicaGroupPartitionConfig = {
@@ -40,6 +42,6 @@ export function withReplicaGroups(config: Json): Json {
     numReplicaGroups: Number(replication),
     numInstancesPerReplicaGroup: 1,
   };
-  const tagPoolConfig = { tag: TAGS[0], poolBased: true, numPools: 0 };
+  const tagPoolConfig = { tag: TAGS[0], poolBased: true, pools: POOLS[String(config['tableName'])] };
   return { ...config, instanceAssignmentConfigMap: { OFFLINE: { tagPoolConfig, replicaGroupPartitionConfig } } };
 }

@@ -1,7 +1,7 @@
 // @module-tag slow
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -99,6 +99,35 @@ describe('olap-warden check', () => {
     const only = ['--controller', url, '--only', 'PREBUILT_SNAPSHOT_CHECK'];
     expect(await run(only)).toBe(1);
     expect(await run([...only, '--prebuilt-snapshot-property', 'our.snapshots'])).toBe(0);
+  });
+
+  it.each([
+    ['that of the controller', [], 'P'],
+    ['that of `--broker-scheme`', ['--broker-scheme', 'https'], '\u0016'],
+  ])('queries brokers with the scheme %s', async (_, options, firstByte) => {
+    const received: string[] = [];
+    // `POST`, or the first byte of a TLS handshake.
+    const broker = createTcpServer((socket) => {
+      socket.once('data', (data) => {
+        received.push(data.toString('latin1', 0, 1));
+        socket.destroy();
+      });
+      socket.on('error', () => undefined);
+    });
+    await new Promise<void>((resolve) => {
+      broker.listen(0, '127.0.0.1', resolve);
+    });
+    try {
+      const { port } = broker.address() as AddressInfo;
+      const listed = [{ host: '127.0.0.1', port, instanceName: `Broker_127.0.0.1_${port}` }];
+      const names = ['dd_REALTIME', 'ev_REALTIME', 'orders_OFFLINE', 'up_REALTIME'];
+      engine.json('/tables/livebrokers', Object.fromEntries(names.map((name) => [name, listed])));
+      engine.json('/databases', ['default']).json('/logicalTables', []);
+      expect(await run(['--controller', url, '--only', 'QUERY_HEALTH_CHECK', ...options])).toBe(1);
+      expect(new Set(received)).toEqual(new Set([firstByte]));
+    } finally {
+      broker.close();
+    }
   });
 
   it('skips the checks of `--exclude`', async () => {
@@ -252,6 +281,7 @@ describe('olap-warden check', () => {
     [['--controller', 'http://x', '--threshold', 'NO_CHECK.a=2'], 'unknown check `NO_CHECK`'],
     [['--controller', 'http://x', '--threshold', 'REPLICATION_CHECK.minReplication=many'], 'a finite number'],
     [['--controller', 'http://x', '--timeout', 'soon'], 'such as `90s`'],
+    [['--controller', 'http://x', '--broker-scheme', 'ftp'], 'it must be one of http, https'],
     [['--controller', 'http://x', '--nonsense'], '--nonsense'],
     [['--controller', 'http://x', 'argument'], 'argument'],
   ])('exits with 2 for %j and prints the problem', async (args, words) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CheckEntry, HealthTransition } from '../../../web/src/lib/types.ts';
-import { headlineOf, sectionsOf, stateOfCheck } from '../../../web/src/pages/health/check-state.ts';
+import { adviceOf, headlineOf, sectionsOf, stateOfCheck } from '../../../web/src/pages/health/check-state.ts';
 import { timelineOf } from '../../../web/src/pages/health/timeline.ts';
 
 function check(name: string, fields: Partial<CheckEntry> = {}): CheckEntry {
@@ -101,5 +101,15 @@ describe('the timeline', () => {
       change('a', index % 2 === 0 ? 'FAIL' : 'PASS', index % 2 === 0 ? 'PASS' : 'FAIL', 9.9 - index * 0.01),
     );
     expect(shown([check('a', { since: at(1) })], many).slice(0, 8)).toEqual(Array(8).fill(undefined));
+  });
+});
+
+describe('the advice for a check', () => {
+  const remediation = 'Rebalance the table.';
+
+  it('is its remedy, but not where nothing was evaluated: there is no fault to remedy', () => {
+    expect(adviceOf(check('a', { status: 'FAIL', remediation }))).toBe(remediation);
+    const unread = adviceOf(check('a', { status: 'FAIL', couldNotEvaluate: true, remediation }));
+    expect(unread).toBe('Find out why the data could not be read: the findings name it with its error.');
   });
 });

@@ -281,6 +281,20 @@ describe('a recorded cluster of 1.5.1', () => {
     expect(unread).toEqual(['TABLE_COLUMN_COUNT_CHECK', 'TIME_COLUMN_GRANULARITY_CHECK', 'TABLE_CONSISTENCY_CHECK']);
   });
 
+  it('names the request of a failed read, and its error', async () => {
+    engine.on('GET', 'controller', '/leader/tables', { status: 200, body: '<html>sign in</html>' });
+    engine.json('/zk/getChildren?path=/hc/PROPERTYSTORE/SCHEMAS', { error: 'no' }, 403);
+    const [leaders, schemas] = await Promise.all(
+      ['CONTROLLER_TABLES_SKEW_CHECK', 'TABLE_COLUMN_COUNT_CHECK'].map((name) => outcomeOf(engine, name)),
+    );
+    expect(leaders?.findings[0]?.message).toBe(
+      'could not read the lead controllers: `GET /leader/tables`: the response is not JSON: `<html>sign in</html>`',
+    );
+    expect(schemas?.findings[0]?.message).toContain(
+      '`GET /zk/getChildren?path=/hc/PROPERTYSTORE/SCHEMAS` responded with 403: no',
+    );
+  });
+
   it('names a server that is down', async () => {
     engine.stop('127.0.0.1:18302');
     const outcome = await outcomeOf(engine, 'INSTANCE_HEALTH_API_CHECK');
