@@ -81,6 +81,7 @@ describe('the alerts', () => {
       'TABLE_CONSISTENCY_CHECK',
       'TENANT_SERVERS_CHECK',
       'SERVER_DISK_USAGE_CHECK',
+      'ZOOKEEPER_NODE_SIZE_CHECK',
     ]);
     expect(stdout).toContain(`${CATALOGUE.length + OF_TWO_SEVERITIES.length + 23} rules found`);
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(CATALOGUE.length + 23);
