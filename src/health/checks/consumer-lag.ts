@@ -1,5 +1,4 @@
 import { defineCheck } from '../check.ts';
-import { rounded } from '../numbers.ts';
 import type { PartitionConsumption, ReplicaConsumption } from '../snapshot.ts';
 import { counted, enabledTables, Findings, have, tableFinding } from './shared/findings.ts';
 
@@ -49,7 +48,7 @@ export const consumerLag = defineCheck({
       findings.add(tableFinding(table, message, observedOf(behind[0]), expectedOf(thresholds)));
     }
     return findings.outcome({
-      pass: `no partition lags by more than ${rounded(thresholds.maxRecords)} rows or ${rounded(thresholds.maxMinutes)} minutes`,
+      pass: `no partition lags by more than ${counted(thresholds.maxRecords, 'row')} or ${counted(thresholds.maxMinutes, 'minute')}`,
       fail: (count) => have(count, 'table', 'partitions that lag behind their stream'),
       notApplicable:
         'not applicable: no realtime table is enabled, or the stream or this version of Pinot (before 1.0) does not report lags',
@@ -83,10 +82,11 @@ function describe(lag: Lag): string {
 
 function observedOf(lag: Lag | undefined): string {
   const { records = 0, availabilityLagMs } = lag ?? {};
-  const age = availabilityLagMs === undefined ? '' : `, ${rounded(Math.round(availabilityLagMs / MINUTE_MS))} minutes`;
+  const age =
+    availabilityLagMs === undefined ? '' : `, ${counted(Math.round(availabilityLagMs / MINUTE_MS), 'minute')}`;
   return `${counted(records, 'row')}${age}`;
 }
 
 function expectedOf({ maxRecords, maxMinutes }: LagLimits): string {
-  return `at most ${rounded(maxRecords)} rows and ${rounded(maxMinutes)} minutes`;
+  return `at most ${counted(maxRecords, 'row')} and ${counted(maxMinutes, 'minute')}`;
 }

@@ -55,6 +55,6 @@ function messageOf(old: readonly NamedSegment[], age: string, { config }: TableS
   const names = old.map(([name]) => name);
   const rows = old[0]?.[1].rows ?? 0;
   const segments = `${have(old.length, 'consuming segment', 'rows')} and ${old.length === 1 ? 'is' : 'are'} not committed${examples({ count: names.length, names })}`;
-  const oldest = `the oldest was created ${age} ago and has ${counted(rows, 'row')}`;
+  const oldest = `${old.length === 1 ? 'it' : 'the oldest'} was created ${age} ago and has ${counted(rows, 'row')}`;
   return `${segments}: ${oldest}; the flush time of the table is ${timeText(config.flushTimeMs)}`;
 }

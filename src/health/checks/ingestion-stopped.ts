@@ -1,5 +1,4 @@
 import { defineCheck } from '../check.ts';
-import { rounded } from '../numbers.ts';
 import type { Assignment, Consumption, Instance, PartitionConsumption, TableSnapshot } from '../snapshot.ts';
 import {
   counted,
@@ -105,7 +104,7 @@ function examine(ingestion: Ingestion, minStalledMs: number, findings: Findings)
   const longest = Math.max(...stalled.map(stalledMs));
   add(
     stalled,
-    `a consumption that has not moved for ${rounded(Math.floor(longest / MINUTE_MS))} minutes while rows wait`,
+    `a consumption that has not moved for ${counted(Math.floor(longest / MINUTE_MS), 'minute')} while rows wait`,
   );
 }
 

@@ -52,7 +52,7 @@ export const minionTasksStuck = defineCheck({
     return findings.outcome({
       pass: `no minion task is open for more than ${counted(maxHours, 'hour')}, and each has a minion with its tag`,
       fail: (count) => `${counted(count, 'reason')} why minion tasks do not end`,
-      notApplicable: 'not applicable: no table has minion tasks, and there is none',
+      notApplicable: 'not applicable: no enabled table has tasks for minions, and no task was created',
     });
   },
 });

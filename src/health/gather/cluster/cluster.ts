@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path/posix';
-import type { Engine } from '../../../pinot/types.ts';
+import { EngineError, type Engine } from '../../../pinot/types.ts';
 import type { Instance, InstanceHealth, NodeSize, Read } from '../../snapshot.ts';
 import {
   parseBrokerResource,
@@ -15,7 +15,7 @@ import { objectOf, textOf } from '../json-values.ts';
 import { StatusError, type ControllerCall } from '../calls/call.ts';
 import type { StatLists } from './cluster-stamps.ts';
 import { HangingError } from '../calls/endpoint-guards.ts';
-import { parseStats, type NodeStats } from './node-stats.ts';
+import { nodeSizesOf, parseStats, type NodeStats } from './node-stats.ts';
 import type { EngineReader } from '../calls/reader.ts';
 
 /** Two attempts end within 10 s. */
@@ -139,22 +139,14 @@ export class ClusterCalls {
   /** The sizes of the nodes that grow with the segments of a table. @throws {Error} a list that lacks nodes */
   async nodeSizes(): Promise<NodeSize[]> {
     const [idealStates, externalViews] = await Promise.all([
-      this.#sizes('IDEALSTATES', 'ideal state'),
-      this.#sizes('EXTERNALVIEW', 'external view'),
+      this.#children('IDEALSTATES').then((stats) => nodeSizesOf(stats, 'ideal state')),
+      this.#children('EXTERNALVIEW').then((stats) => nodeSizesOf(stats, 'external view')),
     ]);
     // Pinot makes ideal states of its own when a cluster is set up, and their views with the first table.
     if (idealStates.length === 0 || (externalViews.length === 0 && idealStates.some(({ name }) => isTable(name)))) {
       throw new Error(`the list of ${idealStates.length === 0 ? 'ideal states' : 'external views'} is empty`);
     }
     return [...idealStates, ...externalViews];
-  }
-
-  async #sizes(place: string, kind: NodeSize['kind']): Promise<NodeSize[]> {
-    const body = objectOf(await this.#children(place));
-    const stats = parseStats(body);
-    const without = Object.keys(body).find((name) => !stats.has(name));
-    if (without !== undefined) throw new Error(`the list of ${kind}s has no complete stat of \`${without}\``);
-    return [...stats].map(([name, { dataLength: bytes }]) => ({ name, kind, bytes }));
   }
 
   /** The node of a segment's metadata; undefined if there is none. */
@@ -254,7 +246,8 @@ export class ClusterCalls {
     } catch (error) {
       const skipped = error instanceof HangingError && !error.called;
       const hangs = (error instanceof HangingError && error.called) || isConnectTimeout(error);
-      const detail = this.#reader.explain(error);
+      // The URL is named apart from the error.
+      const detail = this.#reader.explain(error instanceof EngineError ? (error.cause ?? error) : error);
       return { healthy: false, unreachable: true, detail, url, ...(hangs && { hangs }), ...(skipped && { skipped }) };
     }
   }

@@ -1,3 +1,4 @@
+import type { NodeSize } from '../../snapshot.ts';
 import { objectOf } from '../json-values.ts';
 
 /** What ZooKeeper knows of a node without its content, as `/zk/lsl` returns it for each child. */
@@ -32,6 +33,14 @@ export function parseStats(body: unknown): NodeStats {
     if (FIELDS.every((field) => Number.isSafeInteger(stat[field]))) stats.set(name, stat as unknown as NodeStat);
   }
   return stats;
+}
+
+/** The sizes of the children of a node. @throws {Error} a child with an incomplete stat */
+export function nodeSizesOf(body: unknown, kind: NodeSize['kind']): NodeSize[] {
+  const stats = parseStats(body);
+  const without = Object.keys(objectOf(body)).find((name) => !stats.has(name));
+  if (without !== undefined) throw new Error(`the list of ${kind}s has no complete stat of \`${without}\``);
+  return [...stats].map(([name, { dataLength: bytes }]) => ({ name, kind, bytes }));
 }
 
 /**

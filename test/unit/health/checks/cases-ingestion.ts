@@ -137,6 +137,13 @@ cases('INGESTION_STOPPED_CHECK', [
     finding: 'has not moved for 21 minutes while rows wait',
   },
   {
+    name: 'a consumption that has not moved for a minute',
+    snapshot: consuming([partition(0, replica({ stalledMs: MINUTE_MS }))]),
+    thresholds: { minStalledMinutes: 1 },
+    entities: ['t_REALTIME'],
+    finding: 'has not moved for 1 minute while rows wait',
+  },
+  {
     name: 'a consumption that moves on another replica',
     snapshot: consuming([partition(0, replica({ stalledMs: 21 * MINUTE_MS }), replica())]),
   },
@@ -176,6 +183,14 @@ cases('CONSUMER_LAG_CHECK', [
   },
   { name: '30 minutes', snapshot: lagging(1, 30 * MINUTE_MS) },
   { name: 'more than 30 minutes', snapshot: lagging(1, 31 * MINUTE_MS), entities: ['t_REALTIME'] },
+  {
+    name: 'one minute',
+    snapshot: lagging(2, MINUTE_MS + 1),
+    thresholds: { maxRecords: 1, maxMinutes: 1 },
+    entities: ['t_REALTIME'],
+    observed: '2 rows, 1 minute',
+    threshold: 'at most 1 row and 1 minute',
+  },
   { name: 'a stream without new rows for hours', snapshot: lagging(0, 600 * MINUTE_MS) },
   {
     name: 'other limits',

@@ -159,7 +159,7 @@ cases('CONSUMING_SEGMENT_AGE_CHECK', [
     entities: ['t_REALTIME'],
     message: '1 table has consuming segments that are not committed in time',
     finding:
-      /^1 consuming segment has rows and is not committed \(`t__0__7__x`\): the oldest was created 13 hours ago and has 1,200 rows; the flush time of the table is 6 hours$/u,
+      /^1 consuming segment has rows and is not committed \(`t__0__7__x`\): it was created 13 hours ago and has 1,200 rows; the flush time of the table is 6 hours$/u,
     observed: '13 hours',
     threshold: 'at most 12 hours',
   },
