@@ -246,8 +246,7 @@ export class ClusterCalls {
     } catch (error) {
       const skipped = error instanceof HangingError && !error.called;
       const hangs = (error instanceof HangingError && error.called) || isConnectTimeout(error);
-      // The URL is named apart from the error.
-      const detail = this.#reader.explain(error instanceof EngineError ? (error.cause ?? error) : error);
+      const detail = this.#reader.explain(withoutCall(error));
       return { healthy: false, unreachable: true, detail, url, ...(hangs && { hangs }), ...(skipped && { skipped }) };
     }
   }
@@ -290,6 +289,11 @@ function isTable(name: string): boolean {
 /** Whether there was no response to the connection, as from a host that is gone or behind a firewall. */
 function isConnectTimeout(error: unknown): boolean {
   return error instanceof Error && /TIMEDOUT|CONNECT_TIMEOUT/u.test(error.message);
+}
+
+/** The error of a call without the name of the call, which is told by its URL here. */
+function withoutCall(error: unknown): unknown {
+  return error instanceof EngineError ? (error.cause ?? error) : error;
 }
 
 /** The host in a URL: an IPv6 address is in brackets. */
