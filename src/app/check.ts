@@ -162,6 +162,7 @@ async function rendered(
       generation: undefined,
       runAt: undefined,
       maxFindings: settings.maxFindings,
+      criticalAfterMs: settings.criticalAfterMs,
       mutes,
       now: clock.now(),
     });

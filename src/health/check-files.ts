@@ -24,8 +24,8 @@ import { instanceHealthApi } from './checks/instance-health-api.ts';
 import { instancePoolsNReplicaGroups } from './checks/instance-pools-n-replica-groups.ts';
 import { instancePools } from './checks/instance-pools.ts';
 import { minionTaskFailures } from './checks/minion-task-failures.ts';
-import { policyConditions } from './checks/policy-conditions.ts';
 import { minionTasksStuck } from './checks/minion-tasks-stuck.ts';
+import { policyConditions } from './checks/policy-conditions.ts';
 import { prebuiltSnapshot } from './checks/prebuilt-snapshot.ts';
 import { queryHealth } from './checks/query-health.ts';
 import { replication } from './checks/replication.ts';
@@ -75,8 +75,8 @@ export const CHECKS: readonly CheckDefinition[] = [
   instancePoolsNReplicaGroups,
   instancePools,
   minionTaskFailures,
-  policyConditions,
   minionTasksStuck,
+  policyConditions,
   prebuiltSnapshot,
   queryHealth,
   replication,

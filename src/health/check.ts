@@ -63,6 +63,17 @@ export interface CheckInput<T extends Thresholds = Thresholds> {
   readonly prebuiltSnapshotProperty: string;
 }
 
+/** For how long a fault that can become critical is a warning. `replicas`: other replicas are online. `start`: a server is still loading. */
+export type Grace = 'replicas' | 'start';
+
+/** A finding as a check returns it. */
+export interface CheckFinding extends Finding {
+  /** Id of the instance behind the finding, if that is not its entity. */
+  readonly instance?: string;
+  /** Why the finding is a warning at first; it becomes critical when the time for that has passed since it was found. */
+  readonly grace?: Grace;
+}
+
 export interface CheckOutcome {
   readonly status: 'PASS' | 'FAIL';
   /** One sentence. */
@@ -70,9 +81,9 @@ export interface CheckOutcome {
   /** The exact count, even if `findings` was cut. */
   readonly findingCount: number;
   /** At most MAX_FINDINGS: faults first, the worst ones first, then in the order in which they were found. */
-  readonly findings: readonly Finding[];
+  readonly findings: readonly CheckFinding[];
   /** The findings after those, so that both are at most MAX_INDEXED_FINDINGS. */
-  readonly moreFindings?: readonly Finding[];
+  readonly moreFindings?: readonly CheckFinding[];
   /** How many of them are muted; only in a result to which mutes were applied. */
   readonly mutedCount?: number;
   /** True if the check fails only because data that it needs could not be read. */

@@ -1,8 +1,10 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { REPORT_NAME, type ClusterHealthReportSpec } from '../resources/cluster-health-report.ts';
+import type { Cause } from '../resources/health-cause.ts';
 import { SEVERITIES } from '../resources/health-finding.ts';
 import type { ClusterHealthReportStatus } from '../resources/health-status.ts';
 import { CATALOGUE } from './catalogue.ts';
+import { isExplained, isMutedCause } from './report/causes.ts';
 import { lastCompleteTime } from './report/history.ts';
 import { isMuted } from './report/mutes.ts';
 import { evaluatedResult, unevaluatedRuns, unreadRuns } from './report/report.ts';
@@ -58,6 +60,7 @@ export function healthMetrics(registry: Registry, getReports: ReportSource, clus
   const registers = [registry];
   checkGauges(registers, getReports);
   entityGauge(registers, getReports);
+  causeGauges(registers, getReports);
   runGauges(registers, getReports);
   const failed = failedRuns(registers, getReports);
   const runs = new Counter({
@@ -184,14 +187,24 @@ function checkGauges(registers: Registry[], getReports: ReportSource): void {
     },
   );
   gauge(
+    'explained',
+    '1 if causes are behind all faults of the latest run that could evaluate the check and that are not muted, else 0; absent if no run could.',
+    ({ checks = [] }, set) => {
+      for (const check of checks) {
+        const evaluated = evaluatedResult(check, undefined);
+        if (evaluated !== undefined) set(check.name, isExplained(evaluated) ? 1 : 0);
+      }
+    },
+  );
+  gauge(
     'critical',
-    '1 if a fault of the latest run that could evaluate the check is critical and not muted, else 0; absent if no run could.',
+    '1 if a fault of the latest run that could evaluate the check is critical, not muted and without a known cause, else 0; absent if no run could.',
     ({ checks = [] }, set) => {
       for (const check of checks) {
         const evaluated = evaluatedResult(check, undefined);
         if (evaluated === undefined) continue;
         const isCritical = evaluated.status === 'FAIL' && severityOfEvaluated(check.name, evaluated) === 'critical';
-        set(check.name, isCritical && !isMuted(evaluated) ? 1 : 0);
+        set(check.name, isCritical && !isMuted(evaluated) && !isExplained(evaluated) ? 1 : 0);
       }
     },
   );
@@ -236,6 +249,49 @@ function entityGauge(registers: Registry[], getReports: ReportSource): Gauge {
     },
   });
 }
+
+/** Each report has at most `MAX_CAUSES` causes, each with five series. */
+function causeGauges(registers: Registry[], getReports: ReportSource): void {
+  const gauge = (name: string, help: string, labels: readonly string[], values: (cause: Cause) => CauseValues) =>
+    new Gauge({
+      name: `olap_warden_health_cause_${name}`,
+      help,
+      labelNames: ['report', 'kind', 'entity_type', 'entity', ...labels, 'cluster'],
+      registers,
+      collect() {
+        this.reset();
+        for (const { name: report, cluster, status } of getReports()) {
+          for (const cause of (status?.causes ?? []).filter((each) => !isMutedCause(each))) {
+            const { kind, entityType: entity_type, entity } = cause;
+            for (const [more, value] of values(cause)) {
+              const labels = { report, kind, entity_type, entity: entity.slice(0, MAX_LABEL_LENGTH), ...more };
+              this.set({ ...labels, ...labelOf(cluster) }, value);
+            }
+          }
+        }
+      },
+    });
+  gauge(
+    'critical',
+    '1 for a cause of findings that is critical, 0 for another one; absent for causes whose findings are all muted.',
+    [],
+    ({ severity }) => [[{}, severity === 'critical' ? 1 : 0]],
+  );
+  gauge(
+    'effect',
+    'Number of checks that fail by a cause, of tables that it affects, of segments that have lost a replica by it, and of their segments without any.',
+    ['effect'],
+    ({ checks, tables, segments, unserved }) => [
+      [{ effect: 'checks' }, checks.length],
+      [{ effect: 'tables' }, tables],
+      [{ effect: 'segments' }, segments],
+      [{ effect: 'unserved' }, unserved],
+    ],
+  );
+}
+
+/** Values of a gauge by its further labels. */
+type CauseValues = readonly (readonly [labels: Readonly<Record<string, string>>, value: number])[];
 
 function runGauges(registers: Registry[], getReports: ReportSource): void {
   const gauge = (

@@ -14,6 +14,8 @@ const DEFAULT_FULL_READ_MS = 6 * 3_600_000;
 /** What is cheap to read is read within seconds; this bounds the wait for what is not. */
 const DEFAULT_DEADLINE_MS = 5 * 60_000;
 const MIN_DEADLINE_MS = 10_000;
+/** Longer than the restart of a server, and shorter than the time in which a second one usually fails. */
+export const DEFAULT_CRITICAL_AFTER_MS = 3_600_000;
 
 /** The property with the thresholds of the process's configuration. */
 const CONFIGURED_THRESHOLDS = 'controller.cluster.health.thresholds';
@@ -30,6 +32,8 @@ export interface CheckSettings {
   readonly fullReadMs: number;
   /** Milliseconds after which a run ends and reports what it has read. */
   readonly deadlineMs: number;
+  /** Milliseconds after which lost replicas are critical. */
+  readonly criticalAfterMs: number;
   /** See `CheckInput`. */
   readonly prebuiltSnapshotProperty: string;
   /** Messages about invalid settings; the default replaces each of them. */
@@ -45,6 +49,7 @@ type SettingsSource = Pick<
   | 'extensionChecks'
   | 'fullReadInterval'
   | 'deadline'
+  | 'criticalAfter'
 >;
 
 /** Settings from the process's configuration; the report's spec overrides them. */
@@ -82,6 +87,12 @@ export function resolveSettings(spec: SettingsSource, configured: ConfiguredSett
     maxFindings: spec.maxFindings ?? DEFAULT_MAX_FINDINGS,
     fullReadMs: duration(spec, 'fullReadInterval', { minMs: MIN_INTERVAL_MS, ms: DEFAULT_FULL_READ_MS }, problems),
     deadlineMs: duration(spec, 'deadline', { minMs: MIN_DEADLINE_MS, ms: DEFAULT_DEADLINE_MS }, problems),
+    criticalAfterMs: duration(
+      spec,
+      'criticalAfter',
+      { minMs: MIN_INTERVAL_MS, ms: DEFAULT_CRITICAL_AFTER_MS },
+      problems,
+    ),
     prebuiltSnapshotProperty:
       spec.prebuiltSnapshotProperty ?? configured.prebuiltSnapshotProperty ?? PREBUILT_SNAPSHOT_PROPERTY,
     problems,
@@ -100,7 +111,7 @@ function disabledChecks(spec: SettingsSource, problems: string[]): ReadonlySet<s
 /** A duration of the spec; its default `ms` if it is absent or invalid. */
 function duration(
   spec: SettingsSource,
-  field: 'fullReadInterval' | 'deadline',
+  field: 'fullReadInterval' | 'deadline' | 'criticalAfter',
   { minMs, ms }: { readonly minMs: number; readonly ms: number },
   problems: string[],
 ): number {

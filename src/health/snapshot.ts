@@ -51,6 +51,8 @@ export interface Instance {
   readonly adminPort: string | undefined;
   readonly enabled: boolean;
   readonly live: boolean;
+  /** Start of its session in ZooKeeper, milliseconds since the epoch; undefined if it is not live, or not known. */
+  readonly joinedAt?: number | undefined;
   readonly tags: readonly string[];
   /** Pool number by tag. */
   readonly pools: Readonly<Record<string, string>>;
@@ -469,6 +471,8 @@ export interface ClusterSnapshot {
   readonly instanceHealth: ReadonlyMap<string, InstanceHealth>;
   /** The key is the server. Servers that are down or do not report it are absent. */
   readonly disks: ReadonlyMap<string, Read<DiskUsage>>;
+  /** Tables with a rebalance in progress, as Pinot itself says; empty where it does not say, as before 1.0. */
+  readonly rebalancing?: ReadonlySet<string>;
   readonly minionTasks: Read<readonly MinionTasks[]>;
   readonly nodeSizes: Read<readonly NodeSize[]>;
   readonly clusterConfig: Read<Readonly<Record<string, string>>>;

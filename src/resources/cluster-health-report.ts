@@ -64,6 +64,14 @@ export const ClusterHealthReportSpec = Type.Object(
           'Longest age of what a periodic run takes from earlier runs because ZooKeeper shows no change of it, at least 1m, such as 6h (the default). One shorter than the interval makes each run read everything. Runs on demand always do.',
       }),
     ),
+    criticalAfter: Type.Optional(
+      Type.String({
+        maxLength: 32,
+        pattern: DURATION_PATTERN,
+        description:
+          'Time after which lost replicas, which are a warning while another replica is online, become critical, at least 1m, such as 1h (the default).',
+      }),
+    ),
     suspend: Type.Optional(Type.Boolean({ description: 'Suspends the periodic runs. Runs on demand still work.' })),
     thresholds: Type.Optional(
       Type.Record(

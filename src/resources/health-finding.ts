@@ -6,15 +6,15 @@ import { StringEnum } from './schema.ts';
 export const MAX_CHECKS = 64;
 
 /**
- * Severity of a FAIL, worst first. `critical`: data or queries are unavailable or at risk now. `warning`: they may become unavailable or
- * slow. `advice`: a recommendation about configuration or design.
+ * Severity of a FAIL, worst first. `critical`: data cannot be read, or is being lost, now. `warning`: it may become unavailable or slow; lost
+ * replicas are a warning for a time. `advice`: a recommendation about configuration or design.
  */
 export const SEVERITIES = ['critical', 'warning', 'advice'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
 /** What each severity means, for descriptions of fields. */
 export const SEVERITY_MEANING =
-  'critical: data or queries are unavailable or at risk now; warning: they may become unavailable or slow; advice: a recommendation about configuration or design.';
+  'critical: data cannot be read, or is being lost, now; warning: it may become unavailable or slow; advice: a recommendation about configuration or design.';
 
 /** `specification`: a check of the specification. `extension`: a check beyond it. */
 export const CHECK_ORIGINS = ['specification', 'extension'] as const;
@@ -23,6 +23,9 @@ export type CheckOrigin = (typeof CHECK_ORIGINS)[number];
 /** What each origin means, for descriptions of fields. */
 export const ORIGIN_MEANING =
   'specification: one of the checks of the specification; extension: a check beyond it, which spec.extensionChecks switches.';
+
+/** Characters of the id of a cause: the type of its entity, and its name. */
+export const MAX_CAUSE_ID = 545;
 
 export const Finding = Type.Object(
   {
@@ -47,6 +50,12 @@ export const Finding = Type.Object(
       Type.Boolean({ description: 'True when the finding is no fault, but data that could not be read.' }),
     ),
     mutedBy: Type.Optional(Type.String({ maxLength: 63, description: 'Id of the mute that applies to the finding.' })),
+    cause: Type.Optional(
+      Type.String({
+        maxLength: MAX_CAUSE_ID,
+        description: 'Id of the cause behind the finding; absent where none is known.',
+      }),
+    ),
   },
   { description: 'A problem that a check found.' },
 );
@@ -55,12 +64,18 @@ export type Finding = Static<typeof Finding>;
 /** Entities of a check that its metrics and alerts name. */
 export const MAX_NAMED_ENTITIES = 3;
 
-/** How many findings are muted, and how many are no faults. */
+/** How many findings are muted, how many are no faults, and how many have a cause. */
 const countedApart = {
   unreadCount: Type.Optional(
     Type.Integer({ description: 'Number of findings that are data that could not be read; absent without any.' }),
   ),
   mutedCount: Type.Optional(Type.Integer({ description: 'Number of muted findings; absent without any.' })),
+  causedCount: Type.Optional(
+    Type.Integer({
+      description:
+        'Number of faults that are not muted and have a cause, whose alert replaces that of the check; absent without any.',
+    }),
+  ),
   mutes: Type.Optional(
     Type.Array(MuteCount, {
       maxItems: MAX_MUTES,

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { Cause, MAX_CAUSES } from './health-cause.ts';
 import { CheckStatus, MAX_CHECKS, SEVERITIES } from './health-finding.ts';
 import { MAX_MUTES, MuteCount } from './health-mute.ts';
 import { commonStatus } from './meta.ts';
@@ -117,6 +118,13 @@ export const ClusterHealthReportStatus = Type.Object(
         description: 'Results of all checks, in catalogue order.',
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['name'],
+      }),
+    ),
+    causes: Type.Optional(
+      Type.Array(Cause, {
+        maxItems: MAX_CAUSES,
+        description: 'What is behind findings, the worst first: an instance, a tenant or a table.',
+        'x-kubernetes-list-type': 'atomic',
       }),
     ),
     findingIndex: Type.Optional(

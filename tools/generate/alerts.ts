@@ -1,12 +1,16 @@
 import { stringify } from 'yaml';
 import {
   alertName,
+  CAUSE_TEXTS,
+  causeAlertName,
+  causeRunbook,
   CRITICAL_NOT_EVALUATED,
   NOT_EVALUATED,
   NOT_EVALUATED_RUNS,
   RUNBOOKS,
 } from '../../src/health/alerts/alert-names.ts';
 import { CATALOGUE } from '../../src/health/catalogue.ts';
+import { CAUSE_KINDS, type CauseKind } from '../../src/resources/health-cause.ts';
 import type { Severity } from '../../src/resources/health-finding.ts';
 import { operationsRunbook, SATURATION_ALERTS } from './alerts/saturation.ts';
 import type { GeneratedFiles } from './generator.ts';
@@ -40,14 +44,17 @@ type Check = (typeof CATALOGUE)[number];
 const latest = (metric: string, check: Check): string =>
   `max ${ANY_PROCESS} (last_over_time(olap_warden_health_check_${metric}{check="${check.name}"}[5m])) == 1`;
 
+/** Where causes are behind all faults, their alerts fire instead. */
+const APART = ['muted', 'explained'] as const;
+
 /**
  * One stable series per check and report, from the leader. A run that could not evaluate the check keeps the alert as it is: nothing is known
  * about the fault. Without faults that are not muted there is nothing to do. When a mute expires, the operator updates the metric.
  */
 function conditionOf(check: Check, severity: Severity): string {
-  if (check.otherSeverity === undefined) return `${latest('failing', check)} unless ${latest('muted', check)}`;
-  if (severity === 'critical') return latest('critical', check);
-  return `${latest('failing', check)} unless ${latest('muted', check)} unless ${latest('critical', check)}`;
+  if (check.otherSeverity !== undefined && severity === 'critical') return latest('critical', check);
+  const apart = check.otherSeverity === undefined ? APART : ([...APART, 'critical'] as const);
+  return [latest('failing', check), ...apart.map((metric) => latest(metric, check))].join(' unless ');
 }
 
 /** The alert of a check for one severity. Critical ones do not wait for a second run, because runs are 20 minutes apart. */
@@ -74,6 +81,50 @@ const checkAlerts = CATALOGUE.flatMap((check) => {
   const { severity, otherSeverity } = check;
   return [severity, ...(otherSeverity === undefined ? [] : [otherSeverity])].map((of) => checkAlert(check, of));
 });
+
+/** Selects the series of the cause of the alert. */
+const effectOf = (effect: string): string =>
+  `with printf \`max(olap_warden_health_cause_effect{entity_type=%q,entity=%q,report=%q,namespace=%q,effect="${effect}"}) > 0\` $labels.entity_type $labels.entity $labels.report $labels.namespace | query`;
+const numberOf = (effect: string, text: string): string =>
+  `{{ ${effectOf(effect)} }}${text.replace('N', '{{ . | first | value | printf "%.0f" }}')}{{ end }}`;
+
+/** What a cause affects, in numbers. */
+const EFFECT = [
+  numberOf('checks', 'Checks that fail by it: N. '),
+  numberOf('segments', 'Segments that have lost a replica: N. '),
+  numberOf('tables', 'Tables of these segments: N. '),
+  numberOf('unserved', 'Segments without any replica, whose rows queries do not return: N. '),
+].join('');
+
+/**
+ * The causes of a kind by report and entity, from the leader. The series of a cause ends with the cause: the value of the last leader is used
+ * only where nobody exports the report.
+ */
+function causesOf(kind: CauseKind): string {
+  const causes = `olap_warden_health_cause_critical{kind="${kind}"}`;
+  const reports = `max ${ANY_PROCESS} (olap_warden_health_last_run_timestamp_seconds)`;
+  const last = `max ${ANY_PROCESS} (last_over_time(${causes}[5m])) unless ignoring (kind, entity_type, entity) ${reports}`;
+  return `(max ${ANY_PROCESS} (${causes}) or (${last}))`;
+}
+
+/** The alert of a kind of cause: one for each entity, instead of those of the checks that fail by it. */
+function causeAlert(kind: CauseKind, severity: 'critical' | 'warning') {
+  const { title, remedy } = CAUSE_TEXTS[kind];
+  const value = severity === 'critical' ? 1 : 0;
+  return {
+    alert: causeAlertName(kind),
+    expr: `${causesOf(kind)} == ${value}`,
+    for: severity === 'critical' ? '1m' : '25m',
+    labels: { severity, category: 'cause' },
+    annotations: {
+      summary: `${title}: {{ $labels.entity_type }} {{ $labels.entity }}`,
+      description: `${EFFECT}${remedy}`,
+      runbook_url: causeRunbook(kind),
+    },
+  };
+}
+
+const causeAlerts = CAUSE_KINDS.flatMap((kind) => [causeAlert(kind, 'critical'), causeAlert(kind, 'warning')]);
 
 const CRITICAL_CHECKS = CATALOGUE.filter(({ severity }) => severity === 'critical')
   .map(({ name }) => name)
@@ -348,6 +399,7 @@ function scoped(expr: string): string {
 }
 
 const GROUPS = [
+  { name: 'olap-warden-causes', rules: causeAlerts },
   { name: 'olap-warden-health', rules: checkAlerts },
   { name: 'olap-warden-task', rules: [...taskAlerts, ...notEvaluatedAlerts] },
   { name: 'olap-warden-access', rules: accessAlerts },

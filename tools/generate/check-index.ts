@@ -21,6 +21,8 @@ Thresholds are set in \`spec.thresholds\` of the \`ClusterHealthReport\` named \
 schedules, thresholds and checks; the label \`report\` of metrics and alerts names them. A check
 whose data could not be read is a FAIL with the reason (\`couldNotEvaluate\`); \`lastEvaluated\` has its last result that was evaluated, which the alert of the check follows. A check that does not apply to the cluster is a PASS with the reason.
 
+What is behind findings, such as a server that is down, is a [cause](CAUSES.md): it has one alert instead of one for each check.
+
 Known faults can be [muted](../resources/clusterhealthreport.md#mutes) until a time: they stay in the report, are counted apart and have no alert.
 
 \`olap-warden check --config\` takes a file with the fields of \`spec\` of a \`ClusterHealthReport\`, or a whole manifest of one: \`thresholds\`, \`mutes\`, \`disabledChecks\`,
@@ -34,6 +36,7 @@ The alerts follow the runs of each report, whatever its \`spec.interval\` or \`s
 
 - The alert of a check fires one minute after the run that found the fault if the alert is critical, and otherwise after 25 minutes, and it stays until a run finds the fault gone. With intervals of up to 20 minutes a second run confirms the fault in this time; with longer ones the alert follows a single run.
 - A check whose findings can have two severities has an alert for each, of which one fires: that of the worst finding that is not muted. When the worst finding changes, the other alert fires after its own time, so that a warning that remains of a critical fault fires 25 minutes after its end.
+- Where [causes](CAUSES.md) are behind all faults of a check that are not muted, their alerts fire instead, in the same times: one for each cause.
 - While a critical check fails, it is repeated alone, each minute or less often on a large cluster, so that the alert ends soon after the fault, also where the next run is due in a week.
 - \`OlapHealthReportStale\` compares with the time when the next run is due, so a weekly report is stale after a week and 40 minutes. The 40 minutes are the same for every schedule: they are for a change of the leader and for runs that wait for each other.
 - \`OlapHealthTaskFailing\` and the alerts about checks that could not be evaluated count runs. After a run that could not read the cluster the next ones follow after 30 seconds, 1, 2 and 5 minutes, and then by the schedule.

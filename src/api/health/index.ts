@@ -50,6 +50,7 @@ export async function clusterHealthRoutes(app: FastifyInstance, options: Cluster
             durationMs: 4200,
             status: 'PASS',
             summary: { pass: 40, fail: 0, failMuted: 0, failBySeverity: { critical: 0, warning: 0, advice: 0 } },
+            causes: [],
             checks: [],
             healthCheckResult: { TABLE: { events_OFFLINE: { REPLICATION_CHECK: { pass: true } } } },
             running: null,

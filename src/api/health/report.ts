@@ -1,5 +1,6 @@
 import { CATALOGUE, originOf } from '../../health/catalogue.ts';
 import type { CheckStatus, Finding } from '../../resources/health-finding.ts';
+import type { Cause } from '../../resources/health-cause.ts';
 import type { Mute } from '../../resources/health-mute.ts';
 import type { ClusterHealthReportStatus } from '../../resources/health-status.ts';
 import { isMuted } from '../../health/report/mutes.ts';
@@ -14,6 +15,7 @@ const EMPTY: ClusterHealth = {
   durationMs: null,
   status: null,
   summary: { pass: 0, fail: 0, failMuted: 0, failBySeverity: countBySeverity([]) },
+  causes: [],
   checks: [],
   healthCheckResult: {},
   running: null,
@@ -56,11 +58,23 @@ export function clusterHealth(
       failMuted: fail - counted.length,
       failBySeverity: countBySeverity(counted.map(({ severity }) => severity)),
     },
+    causes: causesOf(status, selected, query),
     checks: selected,
     healthCheckResult: byEntity(selected),
     running,
     lastComplete: lastCompletePart(status, now),
   };
+}
+
+/** All causes; with a filter those behind the selected findings. */
+function causesOf(
+  { causes = [] }: ClusterHealthReportStatus,
+  selected: readonly HealthCheckEntry[],
+  query: HealthQuery,
+): Cause[] {
+  if (Object.values(query).every((value) => value === undefined)) return [...causes];
+  const ids = new Set(selected.flatMap(({ findings }) => findings.map(({ cause }) => cause)));
+  return causes.filter(({ id }) => ids.has(id));
 }
 
 function lastCompletePart({ lastComplete }: ClusterHealthReportStatus, now: number): ClusterHealth['lastComplete'] {
@@ -92,6 +106,7 @@ function entry(check: CheckStatus): Omit<HealthCheckEntry, DescribedField> & Pic
     findingCount: check.findingCount,
     ...(check.unreadCount === undefined ? {} : { unreadCount: check.unreadCount }),
     ...(check.mutedCount === undefined ? {} : { mutedCount: check.mutedCount }),
+    ...(check.causedCount === undefined ? {} : { causedCount: check.causedCount }),
     ...(check.mutes === undefined ? {} : { mutes: check.mutes }),
     ...(isMuted(check) ? { muted: true } : {}),
     durationMs: check.durationMs ?? 0,

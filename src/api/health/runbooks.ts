@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { marked } from 'marked';
+import { CAUSES_PAGE } from '../../health/alerts/alert-names.ts';
 import { findCheck } from '../../health/catalogue.ts';
 import { HttpError } from '../server/errors.ts';
 
@@ -23,13 +24,13 @@ const INDEX = 'README';
  * contain nothing about this cluster.
  */
 export async function runbooks(app: FastifyInstance, { folder }: RunbookOptions): Promise<void> {
-  // Bounded: one page per check, and the index.
+  // Bounded: one page per check, that of the causes, and the index.
   const pages = new Map<string, string>();
 
   async function page(name: string): Promise<string> {
     const known = pages.get(name);
     if (known !== undefined) return known;
-    if (name !== INDEX && findCheck(name) === undefined) {
+    if (name !== INDEX && name !== CAUSES_PAGE && findCheck(name) === undefined) {
       throw new HttpError(404, `there is no check \`${name}\`; ${RUNBOOKS_PATH}/ lists them`);
     }
     const markdown = await readFile(join(folder, `${name}.md`), 'utf8');

@@ -7,6 +7,7 @@ import {
   SEVERITIES,
   SEVERITY_MEANING,
 } from '../../resources/health-finding.ts';
+import { Cause } from '../../resources/health-cause.ts';
 import { Mute } from '../../resources/health-mute.ts';
 import { FailBySeverity, LastComplete, RunningRun, Transition } from '../../resources/health-status.ts';
 import { StringEnum } from '../../resources/schema.ts';
@@ -42,6 +43,7 @@ export const HealthCheckEntry = Type.Object(
     findingCount: Type.Integer({ description: 'Exact number of findings.' }),
     unreadCount: CheckStatus.properties.unreadCount,
     mutedCount: CheckStatus.properties.mutedCount,
+    causedCount: CheckStatus.properties.causedCount,
     mutes: CheckStatus.properties.mutes,
     muted: Type.Optional(Type.Boolean({ description: 'True when the check fails only with muted faults.' })),
     remediation: Type.String({ description: 'How to fix a FAIL.' }),
@@ -85,6 +87,9 @@ export const ClusterHealth = Type.Object(
       fail: Type.Integer(),
       failMuted: Type.Integer({ description: 'Number of failed checks whose faults are all muted; part of `fail`.' }),
       failBySeverity: FailBySeverity,
+    }),
+    causes: Type.Array(Cause, {
+      description: 'What is behind findings, the worst first; with a filter, what is behind the selected findings.',
     }),
     checks: Type.Array(HealthCheckEntry),
     healthCheckResult: Type.Record(

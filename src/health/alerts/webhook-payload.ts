@@ -1,8 +1,19 @@
 import { createHash } from 'node:crypto';
-import type { CheckStatus, LastEvaluated } from '../../resources/health-finding.ts';
+import type { Cause } from '../../resources/health-cause.ts';
+import type { CheckStatus, LastEvaluated, Severity } from '../../resources/health-finding.ts';
 import type { ClusterHealthReportStatus } from '../../resources/health-status.ts';
-import { alertName, CRITICAL_NOT_EVALUATED, NOT_EVALUATED, NOT_EVALUATED_RUNS, RUNBOOKS } from './alert-names.ts';
+import {
+  alertName,
+  CAUSE_TEXTS,
+  causeAlertName,
+  causeRunbook,
+  CRITICAL_NOT_EVALUATED,
+  NOT_EVALUATED,
+  NOT_EVALUATED_RUNS,
+  RUNBOOKS,
+} from './alert-names.ts';
 import { findCheck } from '../catalogue.ts';
+import { isExplained, isMutedCause } from '../report/causes.ts';
 import { isMuted } from '../report/mutes.ts';
 import { evaluatedResult, unevaluatedRuns } from '../report/report.ts';
 import { severityOfEvaluated } from '../report/severity.ts';
@@ -67,18 +78,40 @@ export function firingAlerts(
 ): { alerts: HealthAlert[]; nextAt: number } {
   const alerts: HealthAlert[] = [];
   let nextAt = Number.POSITIVE_INFINITY;
+  const add = (severity: Severity, written: string | undefined, alert: (since: number) => HealthAlert): void => {
+    const forMs = severity === 'critical' ? FOR_MS.critical : FOR_MS.other;
+    const time = Date.parse(written ?? '') || now;
+    // Written before the clock was set back: the alert must not end for as long.
+    const since = time > now + SET_BACK_MS ? now - forMs : time;
+    const at = since + forMs;
+    if (at <= now) alerts.push(alert(since));
+    else nextAt = Math.min(nextAt, at);
+  };
+  for (const cause of status?.causes ?? []) {
+    if (!isMutedCause(cause)) add(cause.severity, cause.since, (since) => causeAlert(cause, source, since));
+  }
   for (const check of status?.checks ?? []) {
     const evaluated = evaluatedResult(check, undefined);
-    if (evaluated?.status !== 'FAIL' || isMuted(evaluated)) continue;
-    const forMs = severityOfEvaluated(check.name, evaluated) === 'critical' ? FOR_MS.critical : FOR_MS.other;
-    const written = Date.parse(evaluated.since ?? '') || now;
-    // Written before the clock was set back: the alert must not end for as long.
-    const since = written > now + SET_BACK_MS ? now - forMs : written;
-    const at = since + forMs;
-    if (at <= now) alerts.push(checkAlert(check, evaluated, source, since));
-    else nextAt = Math.min(nextAt, at);
+    if (evaluated?.status !== 'FAIL' || isMuted(evaluated) || isExplained(evaluated)) continue;
+    const severity = severityOfEvaluated(check.name, evaluated);
+    add(severity, evaluated.since, (since) => checkAlert(check, evaluated, source, since));
   }
   return { alerts: [...alerts, ...notEvaluatedAlerts(status, source)], nextAt };
+}
+
+/** One alert for a cause, instead of those of the checks that fail by it. */
+function causeAlert(cause: Cause, source: AlertSource, since: number): HealthAlert {
+  const { kind, entityType, entity, severity, message, checks } = cause;
+  const { title, remedy } = CAUSE_TEXTS[kind];
+  return alertOf(
+    { alertname: causeAlertName(kind), kind, entity_type: entityType, entity, severity, category: 'cause', ...source },
+    {
+      summary: `${title}: ${entityType} ${entity}`,
+      description: `${message}. Found by: ${checks.join(', ')}. ${remedy}`,
+      runbook_url: causeRunbook(kind),
+    },
+    since,
+  );
 }
 
 function checkAlert(check: CheckStatus, evaluated: LastEvaluated, source: AlertSource, since: number): HealthAlert {

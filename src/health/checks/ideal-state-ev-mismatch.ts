@@ -1,6 +1,15 @@
 import { defineCheck } from '../check.ts';
 import type { ReplicaFault, TableSnapshot, ViewDifference } from '../snapshot.ts';
-import { counted, enabledTables, examples, Findings, have, tableFinding, withSeverity } from './shared/findings.ts';
+import {
+  counted,
+  enabledTables,
+  examples,
+  Findings,
+  have,
+  lostReplica,
+  tableFinding,
+  withSeverity,
+} from './shared/findings.ts';
 import { unservedMessage } from './shared/unserved-segments.ts';
 
 export const idealStateEvMismatch = defineCheck({
@@ -51,13 +60,17 @@ function addReplicas(table: TableSnapshot, difference: ViewDifference, findings:
   for (const replica of replicas) {
     const observed = `${counted(replica.segments.count, 'segment')} ${stateText(replica)}`;
     const finding = tableFinding(table, replicaMessage(replica), observed, '0 segments');
-    // A replica that is not needed does not put data at risk.
-    findings.add(replica.state === 'unexpected' ? withSeverity('warning', finding) : finding);
+    // A replica that is not needed does not put data at risk. Segments without any replica have a finding of their own.
+    findings.add(
+      replica.state === 'unexpected'
+        ? withSeverity('warning', { ...finding, instance: replica.server })
+        : lostReplica(finding, replica.server),
+    );
   }
   if (moreReplicaGroups === 0) return;
   const groups = counted(moreReplicaGroups, 'more group');
   const message = `${groups} of segments by server and state differ from the ideal state`;
-  findings.add(tableFinding(table, message, groups, '0 segments'));
+  findings.add(lostReplica(tableFinding(table, message, groups, '0 segments')));
 }
 
 function stateText({ state }: ReplicaFault): string {

@@ -7,8 +7,8 @@ import {
   Findings,
   have,
   instancesOf,
+  lostReplica,
   tableFinding,
-  withSeverity,
 } from './shared/findings.ts';
 
 const MINUTE_MS = 60_000;
@@ -129,7 +129,7 @@ function addSingleReplicas({ table, consumption }: Ingestion, findings: Findings
   if (failed.length === 0) return;
   const observed = counted(failed.length, 'replica');
   const message = `${observed} of consuming segments ${failed.length === 1 ? 'reports' : 'report'} NOT_CONSUMING while another replica consumes${examples(sampleOf(failed))}`;
-  findings.add(withSeverity('warning', tableFinding(table, message, observed, '0 replicas')));
+  findings.add(lostReplica(tableFinding(table, message, observed, '0 replicas')));
 }
 
 /** A partition about which no server reported: its servers are down, or they did not respond in time. */

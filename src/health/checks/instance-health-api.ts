@@ -1,6 +1,6 @@
 import { defineCheck } from '../check.ts';
-import type { Instance, InstanceHealth } from '../snapshot.ts';
-import { counted, entityFinding, Findings, instancesOf } from './shared/findings.ts';
+import type { ClusterSnapshot, Instance, InstanceHealth } from '../snapshot.ts';
+import { counted, entityFinding, Findings, instancesOf, lostReplica } from './shared/findings.ts';
 
 export const instanceHealthApi = defineCheck({
   name: 'INSTANCE_HEALTH_API_CHECK',
@@ -9,16 +9,21 @@ export const instanceHealthApi = defineCheck({
   description: 'The /health endpoint of a server or broker is not live.',
   category: 'servers',
   severity: 'critical',
+  otherSeverity: 'warning',
   defaultThresholds: {},
   remediation: 'Check the process of the instance and its log; restart the instance if it is down.',
   madeFault: { where: 'live', fault: 'a server is stopped', found: 'the server' },
   needs: ['instances', 'instanceHealth'],
   evaluate({ snapshot }) {
     const findings = new Findings();
-    for (const instance of instancesOf(snapshot, findings) ?? []) {
+    const instances = instancesOf(snapshot, findings) ?? [];
+    const served = servedTags(instances, snapshot.instanceHealth);
+    for (const instance of instances) {
       if ((instance.type !== 'server' && instance.type !== 'broker') || !instance.enabled) continue;
       findings.examined();
-      examineInstance(instance, snapshot.instanceHealth.get(instance.id), findings);
+      // Data that the last server of a tag had, and queries to the last broker of a tenant, are not available.
+      const isLast = !instance.tags.every((tag) => served.has(tag));
+      examineInstance(instance, snapshot.instanceHealth.get(instance.id), { findings, isLast });
     }
     return findings.outcome({
       pass: 'every enabled server and broker reports that it is healthy',
@@ -28,18 +33,32 @@ export const instanceHealthApi = defineCheck({
   },
 });
 
-function examineInstance({ id, type, live }: Instance, health: InstanceHealth | undefined, findings: Findings): void {
+/** Tags of which an enabled instance is healthy, and those of instances that are in no tenant. */
+function servedTags(instances: readonly Instance[], health: ClusterSnapshot['instanceHealth']): ReadonlySet<string> {
+  const healthy = instances.filter(({ id, enabled }) => enabled && health.get(id)?.healthy === true);
+  return new Set([...healthy.flatMap(({ tags }) => tags), 'server_untagged', 'broker_untagged']);
+}
+
+function examineInstance(
+  { id, type, live }: Instance,
+  health: InstanceHealth | undefined,
+  { findings, isLast }: { readonly findings: Findings; readonly isLast: boolean },
+): void {
+  const add = (message: string, observed: string): void => {
+    const finding = entityFinding(type, id, message, observed, 'OK');
+    findings.add(isLast ? finding : lostReplica(finding));
+  };
   if (health === undefined && !live) {
     const message =
       'the instance is not live: it has no session in ZooKeeper, and its configuration has no host or port for `/health`';
-    findings.add(entityFinding(type, id, message, 'not live', 'OK'));
+    add(message, 'not live');
   } else if (health === undefined) {
     findings.couldNotRead(type, id, 'its health', 'its configuration has no host or port for `/health`');
   } else if (health.skipped === true && live) {
     findings.couldNotRead(type, id, 'its health', health.detail);
   } else if (!health.healthy) {
     const observed = health.unreachable ? 'no response' : health.detail;
-    findings.add(entityFinding(type, id, faultMessage(health, live), observed, 'OK'));
+    add(faultMessage(health, live), observed);
   }
 }
 

@@ -11,6 +11,7 @@ import { readDisks } from './cluster/disks.ts';
 import { GrowingSnapshot } from './growing-snapshot.ts';
 import { InstanceHealthReader } from './cluster/instance-health.ts';
 import type { KeptReadings } from './tables/kept-readings.ts';
+import { withPassingStates } from './cluster/passing-states.ts';
 import { readMinionTasks } from './cluster/minion-tasks.ts';
 import { EngineReader } from './calls/reader.ts';
 import { TablesGatherer, type TablesGathererOptions } from './tables/tables.ts';
@@ -142,7 +143,7 @@ class Gatherer {
         snapshot.put({ nodeSizes }, 'nodeSizes'),
       ),
     ]);
-    return snapshot.current;
+    return withPassingStates(snapshot.current, { reader: this.#reader, calls: this.#calls });
   }
 
   /** Read in every run: nearly all checks need the instances. */

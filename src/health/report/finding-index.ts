@@ -25,8 +25,8 @@ export interface FindingIndex {
   readonly complete: boolean;
 }
 
-/** Entity type, entity, time in seconds, message, measured value, allowed value, severity, 1 for data that could not be read. */
-type Row = [string, string, number, string, string, string, number, number];
+/** Entity type, entity, time in seconds, message, measured value, allowed value, severity, 1 for data that could not be read, id of the cause. */
+type Row = [string, string, number, string, string, string, number, number, string];
 
 interface Encoded {
   readonly tables?: readonly string[];
@@ -90,7 +90,8 @@ function rowsOf(findings: FindingIndex['findings'], limit: number): { rows: Reco
   return { rows, complete };
 }
 
-function rowOf({ entityType, entity, since, message, observed, threshold, severity, couldNotRead }: Finding): Row {
+function rowOf(finding: Finding): Row {
+  const { entityType, entity, since, message, observed, threshold, severity, couldNotRead, cause = '' } = finding;
   const seconds = since === undefined ? 0 : Math.floor(Date.parse(since) / 1000);
   const level = severity === undefined ? -1 : SEVERITIES.indexOf(severity);
   return [
@@ -102,11 +103,12 @@ function rowOf({ entityType, entity, since, message, observed, threshold, severi
     threshold ?? '',
     level,
     couldNotRead === true ? 1 : 0,
+    cause,
   ];
 }
 
 function withoutTexts(rows: Readonly<Record<string, readonly Row[]>>): Record<string, Row[]> {
-  const short = ([type, entity, since, , , , level, unread]: Row): Row => [
+  const short = ([type, entity, since, , , , level, unread, cause]: Row): Row => [
     type,
     entity,
     since,
@@ -115,6 +117,7 @@ function withoutTexts(rows: Readonly<Record<string, readonly Row[]>>): Record<st
     '',
     level,
     unread,
+    cause,
   ];
   return Object.fromEntries(Object.entries(rows).map(([check, all]) => [check, all.map(short)]));
 }
@@ -123,7 +126,8 @@ function findingsOf(rows: Encoded['findings']): Map<string, Finding[]> {
   return new Map(Object.entries(rows).map(([check, all]) => [check, all.map(findingOf)]));
 }
 
-function findingOf([entityType, entity, since, message, observed, threshold, level, unread]: Row): Finding {
+/** Rows of earlier versions have no cause. */
+function findingOf([entityType, entity, since, message, observed, threshold, level, unread, cause = '']: Row): Finding {
   const severity = SEVERITIES[level];
   return {
     entityType,
@@ -134,5 +138,6 @@ function findingOf([entityType, entity, since, message, observed, threshold, lev
     ...(severity === undefined ? {} : { severity }),
     ...(since === 0 ? {} : { since: new Date(since * 1000).toISOString() }),
     ...(unread === 1 ? { couldNotRead: true } : {}),
+    ...(cause === '' ? {} : { cause }),
   };
 }

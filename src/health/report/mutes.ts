@@ -4,7 +4,7 @@ import { isEveryEntity, type Mute, type MuteCount } from '../../resources/health
 import { nearest } from '../../resources/nearest.ts';
 import { endOf } from '../../resources/time.ts';
 import { CATALOGUE } from '../catalogue.ts';
-import { MAX_FINDINGS, type CheckOutcome } from '../check.ts';
+import { MAX_FINDINGS, type CheckFinding, type CheckOutcome } from '../check.ts';
 import type { RunResult } from '../run/run.ts';
 
 /** A mute cannot end later: it must be renewed by somebody who looks at the fault again. */
@@ -86,7 +86,7 @@ export function muteFindings(
   active: readonly ActiveMute[],
   check: string,
   { findings, findingCount, couldNotEvaluate }: Pick<CheckOutcome, 'findings' | 'findingCount' | 'couldNotEvaluate'>,
-): { findings: Finding[]; counts: CountedApart } {
+): { findings: CheckFinding[]; counts: CountedApart } {
   const marked = findings.map((finding) => withMute(finding, muteOf(active, check, finding)));
   const unreadCount = couldNotEvaluate
     ? findingCount
@@ -117,7 +117,7 @@ export function muteRun(run: RunResult, mutes: readonly Mute[] | undefined, now:
   return { ...run, results };
 }
 
-function knownFindings({ findings, moreFindings = [] }: CheckOutcome): Finding[] {
+function knownFindings({ findings, moreFindings = [] }: CheckOutcome): CheckFinding[] {
   return [...findings, ...moreFindings];
 }
 
@@ -170,7 +170,7 @@ function muteOfAll(active: readonly ActiveMute[], check: string): string | undef
   return active.find((mute) => mute.entity.form === 'any' && globMatches(mute.check, check))?.id;
 }
 
-function withMute(finding: Finding, id: string | undefined): Finding {
+function withMute(finding: CheckFinding, id: string | undefined): CheckFinding {
   const { mutedBy: _, ...unmuted } = finding;
   return id === undefined ? unmuted : { ...unmuted, mutedBy: id };
 }

@@ -1,6 +1,8 @@
 import { findCheck } from '../catalogue.ts';
 import type { CheckOutcome } from '../check.ts';
 import type { CheckResult } from '../run/evaluation.ts';
+import type { Cause } from '../../resources/health-cause.ts';
+import { groupCauses, isMutedCause } from './causes.ts';
 import { isMutedOutcome } from './mutes.ts';
 import type { RunResult } from '../run/run.ts';
 import { countBySeverity, describeSeverities, severityOf } from './severity.ts';
@@ -32,7 +34,21 @@ const dim = paint(2);
 export function renderTable(run: RunResult, options: RenderOptions): string {
   const names = Math.max(0, ...run.results.map(({ name }) => name.length));
   const lines = run.results.flatMap((result) => checkLines(result, names, options));
-  return `${[...lines, '', summaryLine(run)].join('\n')}\n`;
+  const causes = causesOf(run).map(({ severity, message }) => {
+    const paintedSeverity =
+      severity === 'critical' ? red(severity, options.colours) : yellow(severity, options.colours);
+    return `${paintedSeverity}  ${truncated(message, options.width - severity.length - 2)}`;
+  });
+  return `${[...causes, ...(causes.length === 0 ? [] : ['']), ...lines, '', summaryLine(run)].join('\n')}\n`;
+}
+
+/** What is behind the findings, the worst first, without what is muted. */
+function causesOf({ causes = [], results, startedAt }: RunResult): Cause[] {
+  const checks = results.map(({ name, outcome }) => ({
+    name,
+    findings: [...outcome.findings, ...(outcome.moreFindings ?? [])],
+  }));
+  return groupCauses(causes, checks, { at: startedAt }).filter((cause) => !isMutedCause(cause));
 }
 
 function checkLines(
@@ -118,11 +134,14 @@ function truncated(raw: string, width: number): string {
 export function renderMarkdown(run: RunResult): string {
   const cell = (text: string): string =>
     visible(text.replaceAll('\n', ' ')).replaceAll('\\', '\\\\').replaceAll('|', '\\|');
+  const causeLines = causesOf(run).map(({ severity, message }) => `**${severity}**: ${cell(message)}`);
   const lines = [
     `# Cluster health of \`${cell(run.clusterName)}\``,
     '',
     summaryLine(run),
     '',
+    ...causeLines.map((line) => `- ${line}`),
+    ...(causeLines.length === 0 ? [] : ['']),
     '| | Check | Outcome |',
     '|---|---|---|',
   ];

@@ -1,6 +1,7 @@
-import type { CheckStatus, Finding } from '../../resources/health-finding.ts';
+import { SEVERITIES, type CheckStatus, type Finding } from '../../resources/health-finding.ts';
 import { findCheck } from '../catalogue.ts';
-import type { CheckOutcome } from '../check.ts';
+import type { CheckFinding, CheckOutcome, Grace } from '../check.ts';
+import { START_MS } from './faulty.ts';
 import type { FindingIndex } from './finding-index.ts';
 
 /** The report before, and the start of the run of this one. */
@@ -11,16 +12,28 @@ export interface FindingTimes {
   /** Start of the run of the report before. */
   readonly timeBefore: string | undefined;
   readonly at: Date;
+  /** Milliseconds after which lost replicas are critical. */
+  readonly criticalAfterMs: number;
 }
 
-/** The findings of a check as the report has them: with severity, with the time of the first run that found them, and with bounded texts. */
-export function reportedFindings(name: string, findings: readonly Finding[], times: FindingTimes): Finding[] {
-  const severity = findCheck(name)?.severity ?? 'warning';
+/**
+ * The findings of a check as the report has them: with severity, with the time of the first run that found them, and with bounded texts. A
+ * fault whose time as a warning has passed is critical.
+ */
+export function reportedFindings(name: string, findings: readonly CheckFinding[], times: FindingTimes): Finding[] {
+  const own = findCheck(name)?.severity ?? 'warning';
   const known = knownSince(name, times);
-  return findings.map((finding) => {
+  const graces: Readonly<Record<Grace, number>> = { replicas: times.criticalAfterMs, start: START_MS };
+  const reported = findings.map((finding) => {
     const since = known.get(findingKey(finding)) ?? times.at.toISOString();
-    return cutFinding({ severity, ...finding, since });
+    const { grace, severity = own } = finding;
+    const isOver = grace !== undefined && times.at.getTime() - Date.parse(since) >= graces[grace];
+    return cutFinding({ ...finding, severity: isOver ? 'critical' : severity, since });
   });
+  // First those that are not muted, of these the faults, of these the worst ones.
+  const rank = ({ severity = own, couldNotRead, mutedBy }: Finding): number =>
+    (mutedBy === undefined ? 0 : 10) + (couldNotRead === true ? 5 : SEVERITIES.indexOf(severity));
+  return reported.toSorted((a, b) => rank(a) - rank(b));
 }
 
 /** The faults of earlier runs whose times a check keeps while it cannot be evaluated. */
@@ -30,9 +43,12 @@ export function carriedFindings(name: string, outcome: CheckOutcome, index: Find
   return before.filter(({ couldNotRead }) => couldNotRead !== true);
 }
 
-/** Identifies a finding over runs. A fault and data that could not be read are different problems of an entity. */
-function findingKey({ entityType, entity, couldNotRead }: Finding): string {
-  return JSON.stringify([cut(entityType, 32), cut(entity, 512), couldNotRead === true]);
+/**
+ * Identifies a finding over runs. A fault and data that could not be read are different problems of an entity, and so are faults with different
+ * causes: servers that restart one after the other are not one long fault of a table.
+ */
+function findingKey({ entityType, entity, couldNotRead, cause = '' }: Finding): string {
+  return JSON.stringify([cut(entityType, 32), cut(entity, 512), couldNotRead === true, cause]);
 }
 
 function knownSince(name: string, { before, indexBefore, timeBefore }: FindingTimes): ReadonlyMap<string, string> {
@@ -61,6 +77,7 @@ function cutFinding(finding: Finding): Finding {
     ...(finding.since === undefined ? {} : { since: finding.since }),
     ...(finding.couldNotRead === true ? { couldNotRead: true } : {}),
     ...(finding.mutedBy === undefined ? {} : { mutedBy: finding.mutedBy }),
+    ...(finding.cause === undefined ? {} : { cause: finding.cause }),
   };
 }
 

@@ -4,12 +4,15 @@ import {
   type Finding,
   type LastEvaluated,
 } from '../../resources/health-finding.ts';
+import { MAX_CAUSES, type Cause } from '../../resources/health-cause.ts';
 import type { Mute } from '../../resources/health-mute.ts';
 import type { ClusterHealthReportStatus, RunningRun } from '../../resources/health-status.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { originOf } from '../catalogue.ts';
 import { MAX_FINDINGS } from '../check.ts';
+import { DEFAULT_CRITICAL_AFTER_MS } from '../settings.ts';
 import type { CheckResult } from '../run/evaluation.ts';
+import { causedCount, groupCauses, type CauseFacts, type CausedFindings } from './causes.ts';
 import { historyAfter, lastCompleteAfter } from './history.ts';
 import { activeMutes, muteFindings, type ActiveMute } from './mutes.ts';
 import { decodeIndex, encodeIndex, MAX_INDEXED_TOTAL, type FindingIndex } from './finding-index.ts';
@@ -29,6 +32,8 @@ export interface ReportInput {
   /** Value of the run-at annotation that requested this run. */
   readonly runAt: string | undefined;
   readonly maxFindings: number;
+  /** Milliseconds after which lost replicas are critical; one hour by default. */
+  readonly criticalAfterMs?: number;
   /** Id of the run, for the history. */
   readonly runId?: string | undefined;
   readonly mutes?: readonly Mute[] | undefined;
@@ -50,6 +55,7 @@ export function buildStatus(input: ReportInput): ClusterHealthReportStatus {
   const index = decodeIndex(previous?.findingIndex ?? '');
   const prepared = checksAfter(input, active, index);
   const findingIndex = indexAfter(result, prepared, index);
+  const causes = causesAfter(input, prepared, active);
   for (let limit = input.maxFindings; ; limit = Math.floor(limit / 2)) {
     const checks = prepared.map((check) => withFindings(check, limit));
     const lastComplete = lastCompleteAfter(previous, checks);
@@ -57,6 +63,7 @@ export function buildStatus(input: ReportInput): ClusterHealthReportStatus {
       ...keptOf(previous),
       ...runOf(input),
       checks,
+      ...(causes.length === 0 ? {} : { causes }),
       findingIndex,
       ...(lastComplete === undefined ? {} : { lastComplete }),
       history: historyAfter(previous, checks, { startedAt: result.startedAt, id: input.runId }),
@@ -92,7 +99,7 @@ function runOf({ result, previous, runAt, recheck }: ReportInput): ClusterHealth
 
 /** The checks of the run. A repetition replaces only the checks that it could evaluate. */
 function checksAfter(
-  { result, previous, recheck }: ReportInput,
+  { result, previous, recheck, criticalAfterMs = DEFAULT_CRITICAL_AFTER_MS }: ReportInput,
   active: readonly ActiveMute[],
   index: FindingIndex | undefined,
 ): PreparedCheck[] {
@@ -101,7 +108,7 @@ function checksAfter(
   // Each check has at least those that a report can list.
   const limit = Math.max(MAX_FINDINGS, Math.floor(MAX_INDEXED_TOTAL / Math.max(1, failing)));
   const prepared = (check: CheckResult) =>
-    prepare(check, known.get(check.name), { previous, index, at: result.startedAt, active, limit });
+    prepare(check, known.get(check.name), { previous, index, at: result.startedAt, active, limit, criticalAfterMs });
   if (recheck !== true) return result.results.map(prepared);
   const repeated = new Map(
     result.results.filter(({ outcome }) => !outcome.couldNotEvaluate).map((check) => [check.name, check]),
@@ -126,6 +133,35 @@ function unchanged(status: CheckStatus, index: FindingIndex | undefined): Prepar
   const { findings = [] } = status;
   const indexed = index?.findings.get(status.name) ?? findings;
   return { status, findings, indexed, carried: index?.carried.get(status.name) ?? [] };
+}
+
+/**
+ * The causes after a run. A run that could not evaluate a check does not end the causes of what the last evaluation found. A repetition knows only
+ * the causes of its checks, and may not have read what they affect.
+ */
+function causesAfter(
+  { result, previous, recheck }: ReportInput,
+  prepared: readonly PreparedCheck[],
+  active: readonly ActiveMute[],
+): Cause[] {
+  const before = previous?.causes ?? [];
+  const known = new Map<string, CauseFacts>(recheck === true ? before.map((cause) => [cause.id, cause]) : []);
+  for (const cause of result.causes ?? []) {
+    const { tables, segments, unserved } = known.get(cause.id) ?? cause;
+    known.set(cause.id, cause.segments === 0 ? { ...cause, tables, segments, unserved } : cause);
+  }
+  const checks = prepared.map(({ status, indexed }): CausedFindings => {
+    const { name, couldNotEvaluate = false } = status;
+    const outcome = { findings: indexed, findingCount: indexed.length, couldNotEvaluate };
+    return { name, findings: muteFindings(active, name, outcome).findings };
+  });
+  const causes = groupCauses([...known.values()], checks, { previous: before, at: result.startedAt });
+  const unknown = new Set(
+    prepared.filter(({ status }) => (status.lastEvaluated?.causedCount ?? 0) > 0).map(({ status }) => status.name),
+  );
+  const ids = new Set(causes.map(({ id }) => id));
+  const carried = before.filter(({ id, checks: of }) => !ids.has(id) && of.some((name) => unknown.has(name)));
+  return [...causes, ...carried].slice(0, MAX_CAUSES);
 }
 
 function withFindings({ status, findings: all }: PreparedCheck, limit: number): CheckStatus {
@@ -162,12 +198,13 @@ interface CheckStatusInput {
   /** Limit of findings in the index. */
   readonly limit: number;
   readonly active: readonly ActiveMute[];
+  readonly criticalAfterMs: number;
 }
 
 function prepare(
   result: CheckResult,
   before: CheckStatus | undefined,
-  { previous, index, at, active, limit }: CheckStatusInput,
+  { previous, index, at, active, limit, criticalAfterMs }: CheckStatusInput,
 ): PreparedCheck {
   const { outcome } = result;
   const evaluatedBefore = before === undefined ? undefined : evaluatedResult(before, previous?.lastRunTime);
@@ -175,12 +212,13 @@ function prepare(
   const kept = outcome.couldNotEvaluate ? before : (evaluatedBefore ?? before);
   const all = [...outcome.findings, ...(outcome.moreFindings ?? [])].slice(0, limit);
   const muted = muteFindings(active, result.name, { ...outcome, findings: all });
-  const times = { before, indexBefore: index, timeBefore: previous?.lastRunTime, at };
+  const times = { before, indexBefore: index, timeBefore: previous?.lastRunTime, at, criticalAfterMs };
+  const findings = reportedFindings(result.name, muted.findings, times);
   const status: CheckStatus = {
     name: result.name,
     status: outcome.status,
     origin: originOf(result.name),
-    severity: severityOf(result.name, outcome),
+    severity: severityOf(result.name, { findings, couldNotEvaluate: outcome.couldNotEvaluate }),
     ...(outcome.couldNotEvaluate ? { couldNotEvaluate: true } : {}),
     ...(outcome.couldNotEvaluate ? { unevaluatedRuns: unevaluatedRuns(before) + 1 } : {}),
     ...(outcome.couldNotEvaluate && evaluatedBefore !== undefined ? { lastEvaluated: evaluatedBefore } : {}),
@@ -188,9 +226,9 @@ function prepare(
     message: cut(outcome.message, 1024),
     findingCount: outcome.findingCount,
     ...muted.counts,
+    ...causedCount(findings),
     durationMs: Math.round(result.durationMs),
   };
-  const findings = reportedFindings(result.name, muted.findings, times);
   return { status, findings, indexed: findings, carried: carriedFindings(result.name, outcome, index) };
 }
 
@@ -220,6 +258,7 @@ export function evaluatedResult(check: CheckStatus, time: string | undefined): L
     findingCount: check.findingCount,
     ...(check.unreadCount === undefined ? {} : { unreadCount: check.unreadCount }),
     ...(check.mutedCount === undefined ? {} : { mutedCount: check.mutedCount }),
+    ...(check.causedCount === undefined ? {} : { causedCount: check.causedCount }),
     ...(check.mutes === undefined ? {} : { mutes: check.mutes }),
     ...(entities.length === 0 ? {} : { entities }),
   };

@@ -10,19 +10,24 @@ import { findCheck } from '../catalogue.ts';
 import type { CheckOutcome } from '../check.ts';
 
 /** The severity of an outcome: the worst one of its findings; that of the check if it passed or could not be evaluated. */
-export function severityOf(name: string, { findings, couldNotEvaluate }: CheckOutcome): Severity {
+export function severityOf(
+  name: string,
+  { findings, couldNotEvaluate }: Pick<CheckOutcome, 'findings' | 'couldNotEvaluate'>,
+): Severity {
   const own = ownSeverity(name);
   const faults = couldNotEvaluate ? [] : findings.filter(({ couldNotRead }) => couldNotRead !== true);
   return worstOf(faults, own);
 }
 
 /**
- * The severity of a failed check of a report for its alerts: the worst one of the listed faults that are not muted. A report lists these first,
- * the worst ones before the others. Without any, for example with `spec.maxFindings: 0`, the severity of the check.
+ * The severity of a failed check of a report for its alerts: the worst one of the listed faults that are neither muted nor those of a cause, which
+ * has an alert of its own. A report lists faults that are not muted first, the worst ones before the others. Without any, for example with `spec.maxFindings: 0`, the severity of the check.
  */
 export function severityOfFaults({ name, severity, findings = [] }: CheckStatus): Severity {
   const own = ownSeverity(name);
-  const faults = findings.filter(({ couldNotRead, mutedBy }) => couldNotRead !== true && mutedBy === undefined);
+  const faults = findings.filter(
+    ({ couldNotRead, mutedBy, cause }) => couldNotRead !== true && mutedBy === undefined && cause === undefined,
+  );
   return faults.length === 0 ? (severity ?? own) : worstOf(faults, own);
 }
 

@@ -1,9 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Cause } from '../../resources/health-cause.ts';
 import type { CheckStatus } from '../../resources/health-finding.ts';
 import type { Mute } from '../../resources/health-mute.ts';
 import type { ClusterHealthReportStatus, FailBySeverity } from '../../resources/health-status.ts';
 import { updateConditions, type NewCondition } from '../../resources/conditions.ts';
-import { activeMutes, isMuted, remuteCheck, type ActiveMute } from './mutes.ts';
+import { causedCount, groupCauses } from './causes.ts';
+import { decodeIndex, type FindingIndex } from './finding-index.ts';
+import { activeMutes, isMuted, muteFindings, remuteCheck, type ActiveMute } from './mutes.ts';
 import { countBySeverity, describeSeverities } from './severity.ts';
 
 /** When a status is written, and for which settings. */
@@ -28,12 +31,44 @@ export function withMutes(
 ): ClusterHealthReportStatus {
   if (status.checks === undefined) return status;
   const active = activeMutes(mutes, now);
-  const checks = status.checks.map((check) => remuteCheck(active, check));
+  const index = status.causes === undefined ? undefined : decodeIndex(status.findingIndex ?? '');
+  const { checks, causes } = remuted(status, active, index);
   const unreachable = status.conditions?.find(({ reason }) => reason === 'EngineUnreachable')?.message;
-  const muted = withSummary({ ...status, checks }, active, { generation, now, unreachable });
-  return isDeepStrictEqual(muted.checks, status.checks) && isDeepStrictEqual(muted.mutes, status.mutes)
+  const muted = withSummary({ ...status, checks, ...(causes === undefined ? {} : { causes }) }, active, {
+    generation,
+    now,
+    unreachable,
+  });
+  return isDeepStrictEqual(muted.checks, status.checks) &&
+    isDeepStrictEqual(muted.mutes, status.mutes) &&
+    isDeepStrictEqual(muted.causes, status.causes)
     ? status
     : muted;
+}
+
+/** The checks and causes with the current mutes. */
+function remuted(
+  { checks = [], causes }: ClusterHealthReportStatus,
+  active: readonly ActiveMute[],
+  index: FindingIndex | undefined,
+): { readonly checks: CheckStatus[]; readonly causes?: Cause[] } {
+  if (causes === undefined || index === undefined) {
+    return { checks: checks.map((check) => remuteCheck(active, check)), ...(causes === undefined ? {} : { causes }) };
+  }
+  const all = checks.map(({ name, couldNotEvaluate = false }) => {
+    const findings = index.findings.get(name) ?? [];
+    return { name, ...muteFindings(active, name, { findings, findingCount: findings.length, couldNotEvaluate }) };
+  });
+  const regrouped = groupCauses(causes, all, { previous: causes, at: new Date(0) });
+  const known = new Set(regrouped.map(({ id }) => id));
+  return {
+    checks: checks.map((check, i) => {
+      const { causedCount: _, ...rest } = remuteCheck(active, check);
+      return { ...rest, ...causedCount(all[i]?.findings ?? []) };
+    }),
+    // Those of results that are carried over have no finding in the index.
+    causes: [...regrouped, ...causes.filter(({ id }) => !known.has(id))],
+  };
 }
 
 interface SummaryInput extends WrittenFindings {

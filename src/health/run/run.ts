@@ -1,6 +1,8 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { RunningRun } from '../../resources/health-status.ts';
 import type { Need } from '../check.ts';
+import type { CauseFacts } from '../report/causes.ts';
+import { explain } from '../report/explain.ts';
 import { segmentSize } from '../checks/segment-size.ts';
 import { CheckEvaluator, type CheckResult } from './evaluation.ts';
 import { needsOf, type CheckSettings, type ThresholdOverrides } from '../settings.ts';
@@ -43,6 +45,8 @@ export interface RunResult {
   /** Ids of the instances; undefined if they could not be read. */
   readonly instances?: readonly string[] | undefined;
   readonly results: readonly CheckResult[];
+  /** What is behind the findings. */
+  readonly causes?: readonly CauseFacts[];
 }
 
 /** Progress of a run: reads done of those known so far, and the evaluated checks in the order of their evaluation. */
@@ -83,7 +87,7 @@ export async function runChecks(options: RunOptions): Promise<RunResult> {
       if (evaluated.length > 0) update({ checks: [...progress.checks, ...evaluated] });
     },
   });
-  const results = evaluator.finish(snapshot);
+  const { results, causes } = explain(snapshot, evaluator.finish(snapshot), startedAt.getTime());
   return {
     startedAt,
     durationMs: clock.monotonic() - start,
@@ -93,6 +97,7 @@ export async function runChecks(options: RunOptions): Promise<RunResult> {
     tables: snapshot.tables.ok ? snapshot.tables.value.map(({ name }) => name) : undefined,
     instances: snapshot.instances.ok ? snapshot.instances.value.map(({ id }) => id) : undefined,
     results,
+    causes,
   };
 }
 

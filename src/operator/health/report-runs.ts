@@ -97,14 +97,15 @@ export class ReportRuns {
     }
     this.#options.signal.throwIfAborted();
     if (!this.#options.isLeader()) return;
-    const { maxFindings } = settings;
+    const { maxFindings, criticalAfterMs } = settings;
     const { generation } = report.metadata;
     const before = report.status;
     let written: ClusterHealthReport;
     try {
       const { id: runId, runAt } = request;
+      const input = { result, generation, runAt, runId, maxFindings, criticalAfterMs };
       written = await this.#options.writer.write((previous, { mutes }) =>
-        buildStatus({ result, previous, generation, runAt, runId, maxFindings, mutes, now: clock.now() }),
+        buildStatus({ ...input, previous, mutes, now: clock.now() }),
       );
       this.#unreadRuns = unreadRuns(written.status ?? {});
       this.#recheck = recheckAfter(written.status, result, clock.now());
@@ -137,8 +138,8 @@ export class ReportRuns {
       this.#options.signal.throwIfAborted();
       // A cluster that cannot be read is reported by the next run of all checks.
       if (!this.#options.isLeader() || result.unreachable !== undefined) return;
-      const { maxFindings } = settings;
-      const input = { result, generation, runAt, runId, maxFindings, recheck: true };
+      const { maxFindings, criticalAfterMs } = settings;
+      const input = { result, generation, runAt, runId, maxFindings, criticalAfterMs, recheck: true };
       const written = await this.#options.writer.write((previous, { mutes }) =>
         buildStatus({ ...input, previous, mutes, now: clock.now() }),
       );

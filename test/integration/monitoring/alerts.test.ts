@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { CATALOGUE } from '../../../src/health/catalogue.ts';
+import { CAUSE_KINDS } from '../../../src/resources/health-cause.ts';
 import { installed } from '../../../tools/pinot/jvm.ts';
 import { execute as run } from '../../support/execute.ts';
 
@@ -73,18 +74,21 @@ const firing = (rule: Rule, expected: boolean, metricLabels: Record<string, stri
 const OF_TWO_SEVERITIES = CATALOGUE.filter(({ otherSeverity }) => otherSeverity !== undefined);
 
 describe('the alerts', () => {
-  it('are valid for promtool, one for each check and severity, four for the task, one for access and 18 for olap-warden', async () => {
+  it('are valid for promtool, one for each check, kind of cause and severity, four for the task, one for access and 18 for olap-warden', async () => {
     const { stdout } = await run(promtool, ['check', 'rules', rulesFile]);
     expect(OF_TWO_SEVERITIES.map(({ name }) => name)).toEqual([
       'IDEAL_STATE_EV_MISMATCH_CHECK',
+      'INSTANCE_HEALTH_API_CHECK',
       'INGESTION_STOPPED_CHECK',
       'TABLE_CONSISTENCY_CHECK',
       'TENANT_SERVERS_CHECK',
       'SERVER_DISK_USAGE_CHECK',
       'ZOOKEEPER_NODE_SIZE_CHECK',
     ]);
-    expect(stdout).toContain(`${CATALOGUE.length + OF_TWO_SEVERITIES.length + 23} rules found`);
-    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(CATALOGUE.length + 23);
+    expect(stdout).toContain(
+      `${CATALOGUE.length + OF_TWO_SEVERITIES.length + 2 * CAUSE_KINDS.length + 23} rules found`,
+    );
+    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(CATALOGUE.length + CAUSE_KINDS.length + 23);
   });
 
   it('refer to existing runbooks and chapters that name them', async () => {
@@ -139,24 +143,27 @@ describe('the alerts', () => {
           : [{ exp_labels: { ...firingNow.labels, check }, exp_annotations: expanded(firingNow) }],
     });
     // The worst fault is critical from the 30th to the 60th minute; all is well from the 90th on.
-    const output = await promtoolTest([
-      {
-        interval: '30s',
-        input_series: [
-          series(check, '1x180 0x60'),
-          { series: `olap_warden_health_check_critical{check="${check}"}`, values: '0x59 1x60 0x120' },
-        ],
-        alert_rule_test: [
-          at('20m'),
-          at('26m', warning),
-          at('32m', critical),
-          at('60m', critical),
-          at('62m'),
-          at('89m', warning),
-          at('100m'),
-        ],
-      },
-    ]);
+    const output = await promtoolTest(
+      [
+        {
+          interval: '30s',
+          input_series: [
+            series(check, '1x180 0x60'),
+            { series: `olap_warden_health_check_critical{check="${check}"}`, values: '0x59 1x60 0x120' },
+          ],
+          alert_rule_test: [
+            at('20m'),
+            at('26m', warning),
+            at('32m', critical),
+            at('60m', critical),
+            at('62m'),
+            at('89m', warning),
+            at('100m'),
+          ],
+        },
+      ],
+      [critical, warning],
+    );
     expect(output).toContain('SUCCESS');
   });
 
@@ -333,18 +340,21 @@ describe('the alerts', () => {
         exp_annotations: rule.annotations,
       })),
     });
-    const output = await promtoolTest([
-      {
-        interval: '30s',
-        input_series: [next('cluster', '1200+30x480'), next('deleted', '1200x20 stale')],
-        alert_rule_test: [at('20m'), at('70m'), at('200m')],
-      },
-      {
-        interval: '30s',
-        input_series: [next('cluster', '1200x40 stale'), next('nightly', '6000x40 stale')],
-        alert_rule_test: [at('70m', 'cluster'), at('200m', 'cluster', 'nightly')],
-      },
-    ]);
+    const output = await promtoolTest(
+      [
+        {
+          interval: '30s',
+          input_series: [next('cluster', '1200+30x480'), next('deleted', '1200x20 stale')],
+          alert_rule_test: [at('20m'), at('70m'), at('200m')],
+        },
+        {
+          interval: '30s',
+          input_series: [next('cluster', '1200x40 stale'), next('nightly', '6000x40 stale')],
+          alert_rule_test: [at('70m', 'cluster'), at('200m', 'cluster', 'nightly')],
+        },
+      ],
+      [rule],
+    );
     expect(output).toContain('SUCCESS');
   });
 
@@ -359,42 +369,45 @@ describe('the alerts', () => {
       exp_alerts:
         labels === undefined ? [] : [{ exp_labels: { ...rule.labels, ...labels }, exp_annotations: rule.annotations }],
     });
-    const output = await promtoolTest([
-      {
-        interval: '30s',
-        input_series: [
-          { series: 'olap_warden_health_next_run_timestamp_seconds{report="cluster"}', values: '1200x240' },
-          { series: 'olap_warden_health_next_run_timestamp_seconds{report="weekly"}', values: '604800x240' },
-        ],
-        alert_rule_test: [at(stale, '59m', undefined), at(stale, '70m', { report: 'cluster' })],
-      },
-      {
-        interval: '30s',
-        input_series: [
-          { series: 'olap_warden_health_failed_runs{report="cluster",pod="a"}', values: '0x20 1x40 2x40 3x100' },
-        ],
-        alert_rule_test: [
-          at(failing, '9m', undefined),
-          at(failing, '29m', undefined),
-          at(failing, '60m', { report: 'cluster' }),
-        ],
-      },
-      {
-        interval: '30s',
-        // An outage of 90 s at 10 min: three failed runs, then a complete one. And a longer one at 50 min.
-        input_series: [
-          {
-            series: 'olap_warden_health_failed_runs{report="cluster"}',
-            values: '0x19 1 2x1 3 0x76 1 2x1 3x3 4x9 5x4 0x40',
-          },
-        ],
-        alert_rule_test: [
-          ...['13m', '16m', '20m', '40m'].map((time) => at(failing, time, undefined)),
-          at(failing, '58m', { report: 'cluster' }),
-          at(failing, '63m', undefined),
-        ],
-      },
-    ]);
+    const output = await promtoolTest(
+      [
+        {
+          interval: '30s',
+          input_series: [
+            { series: 'olap_warden_health_next_run_timestamp_seconds{report="cluster"}', values: '1200x240' },
+            { series: 'olap_warden_health_next_run_timestamp_seconds{report="weekly"}', values: '604800x240' },
+          ],
+          alert_rule_test: [at(stale, '59m', undefined), at(stale, '70m', { report: 'cluster' })],
+        },
+        {
+          interval: '30s',
+          input_series: [
+            { series: 'olap_warden_health_failed_runs{report="cluster",pod="a"}', values: '0x20 1x40 2x40 3x100' },
+          ],
+          alert_rule_test: [
+            at(failing, '9m', undefined),
+            at(failing, '29m', undefined),
+            at(failing, '60m', { report: 'cluster' }),
+          ],
+        },
+        {
+          interval: '30s',
+          // An outage of 90 s at 10 min: three failed runs, then a complete one. And a longer one at 50 min.
+          input_series: [
+            {
+              series: 'olap_warden_health_failed_runs{report="cluster"}',
+              values: '0x19 1 2x1 3 0x76 1 2x1 3x3 4x9 5x4 0x40',
+            },
+          ],
+          alert_rule_test: [
+            ...['13m', '16m', '20m', '40m'].map((time) => at(failing, time, undefined)),
+            at(failing, '58m', { report: 'cluster' }),
+            at(failing, '63m', undefined),
+          ],
+        },
+      ],
+      [stale, failing],
+    );
     expect(output).toContain('SUCCESS');
   });
 

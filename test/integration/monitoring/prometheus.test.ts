@@ -8,7 +8,7 @@ import { startPinot, type Pinot } from '../../support/pinot.ts';
 import { startPrometheus, type Prometheus } from '../../support/prometheus.ts';
 import { startStandalone, type Standalone } from '../../support/service.ts';
 
-const ALERT = 'OlapInstanceHealthApi';
+const ALERT = 'OlapCauseInstanceDown';
 const RUN = '/periodictask/run?taskName=ClusterHealthCheckTask&wait=true';
 
 let pinot: Pinot;
@@ -54,7 +54,7 @@ describe('a real Prometheus', () => {
       .toBe(CATALOGUE.length);
   });
 
-  it('fires the alert when a server stops, and resolves it when the server is back', async () => {
+  it('fires the alert of the cause when a server stops, and resolves it when the server is back', async () => {
     expect(await alertIsFiring()).toBe(false);
     await pinot.stopServer(1);
     await expect

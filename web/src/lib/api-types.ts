@@ -412,6 +412,7 @@ export type HealthCheckEntry = {
     readonly findingCount: number;
     readonly unreadCount?: number;
     readonly mutedCount?: number;
+    readonly causedCount?: number;
     readonly mutes?: ReadonlyArray<{
       readonly id: string;
       readonly findingCount: number;
@@ -433,10 +434,12 @@ export type HealthCheckEntry = {
     readonly since?: string;
     readonly couldNotRead?: boolean;
     readonly mutedBy?: string;
+    readonly cause?: string;
   }>;
   readonly findingCount: number;
   readonly unreadCount?: number;
   readonly mutedCount?: number;
+  readonly causedCount?: number;
   readonly mutes?: ReadonlyArray<{
     readonly id: string;
     readonly findingCount: number;
@@ -460,6 +463,21 @@ export type ClusterHealth = {
       readonly advice: number;
     };
   };
+  readonly causes: ReadonlyArray<{
+    readonly id: string;
+    readonly kind: 'instance-down' | 'instance-disabled' | 'instance-starting' | 'instance-unresponsive' | 'disk-full' | 'tenant-without-servers' | 'tenant-without-brokers' | 'table-incomplete' | 'table-rebalancing' | 'table-unserved' | 'ingestion-paused';
+    readonly entityType: string;
+    readonly entity: string;
+    readonly severity: 'critical' | 'warning' | 'advice';
+    readonly since: string;
+    readonly message: string;
+    readonly checks: ReadonlyArray<string>;
+    readonly findingCount: number;
+    readonly mutedCount?: number;
+    readonly tables: number;
+    readonly segments: number;
+    readonly unserved: number;
+  }>;
   readonly checks: ReadonlyArray<HealthCheckEntry>;
   readonly healthCheckResult: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, {
     readonly pass: boolean;

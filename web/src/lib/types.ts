@@ -35,6 +35,7 @@ export type {
 
 export type CheckEntry = HealthCheckEntry;
 export type CheckDefinition = HealthCheckType;
+export type Cause = ClusterHealth['causes'][number];
 export type Finding = HealthCheckEntry['findings'][number];
 export type HealthReport = ClusterHealth;
 export type Running = NonNullable<ClusterHealth['running']>;

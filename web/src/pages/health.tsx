@@ -7,6 +7,7 @@ import { setQuery, useLocation } from '../lib/router.ts';
 import { useMay } from '../lib/session.ts';
 import type { CheckDefinition, CheckEntry, HealthMute, HealthReport } from '../lib/types.ts';
 import { useData } from '../lib/use-data.ts';
+import { Causes } from './health/causes.tsx';
 import { CheckRow } from './health/check-row.tsx';
 import { sectionsOf, type Section } from './health/check-state.ts';
 import { FilterBar } from './health/filter-bar.tsx';
@@ -77,7 +78,7 @@ function FilteredChecks(props: {
 }
 
 function Report(props: { state: ReportState; report: HealthReport }): JSX.Element {
-  const { runTimestamp, checks } = props.report;
+  const { runTimestamp, checks, causes } = props.report;
   const { running, error, run, data } = props.state;
   const definitions = useData('checks', (signal) => call<CheckDefinition[]>('/clusterHealth/list', { signal }));
   // After an error they are not polled, because a denied request is an audit record.
@@ -101,6 +102,7 @@ function Report(props: { state: ReportState; report: HealthReport }): JSX.Elemen
       <Glance report={props.report} running={running !== undefined} onRun={run} />
       <ErrorNote message={error} retry={data.reload} />
       {running && <RunPanel running={running} checks={checksOfRun(running, checks, definitions.value ?? [])} />}
+      <Causes causes={causes} />
       <History checks={checks} run={runTimestamp} />
       <Mutes mutes={mutes} onChanged={mutesChanged} />
       <FilteredChecks checks={checks} definitions={definitions.value} onMute={mayMute ? setProposal : undefined} />

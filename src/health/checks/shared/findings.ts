@@ -1,5 +1,5 @@
 import { SEVERITIES, type Finding, type Severity } from '../../../resources/health-finding.ts';
-import { MAX_FINDINGS, MAX_INDEXED_FINDINGS, type CheckOutcome } from '../../check.ts';
+import { MAX_FINDINGS, MAX_INDEXED_FINDINGS, type CheckFinding, type CheckOutcome } from '../../check.ts';
 import { rounded } from '../../numbers.ts';
 import {
   CONSISTENCY_CHECK,
@@ -26,7 +26,7 @@ const MAX_LEFT_OUT = 3;
 /** Collects the findings of one check: counts all of them and keeps the first MAX_INDEXED_FINDINGS, the worst ones first. */
 export class Findings {
   /** The key is the severity. A fault without one has that of the check, and is among the worst. */
-  readonly #faults: Readonly<Record<Severity, Finding[]>> = { critical: [], warning: [], advice: [] };
+  readonly #faults: Readonly<Record<Severity, CheckFinding[]>> = { critical: [], warning: [], advice: [] };
   readonly #readFailures: Finding[] = [];
   /** Entities that are not judged because another check reports why, by that check. */
   readonly #leftOut = new Map<string, Set<string>>();
@@ -44,7 +44,7 @@ export class Findings {
     this.#hasExamined = true;
   }
 
-  add(finding: Finding): void {
+  add(finding: CheckFinding): void {
     this.#faultCount += 1;
     const faults = this.#faults[finding.severity ?? 'critical'];
     if (faults.length < MAX_INDEXED_FINDINGS) faults.push(finding);
@@ -133,8 +133,13 @@ export function entityFinding(
 }
 
 /** The finding with a severity that differs from that of the check. */
-export function withSeverity(severity: Severity, finding: Finding): Finding {
+export function withSeverity(severity: Severity, finding: CheckFinding): CheckFinding {
   return { ...finding, severity };
+}
+
+/** The finding that redundancy is lost and no data: a warning that becomes critical if it lasts. @param instance behind it */
+export function lostReplica(finding: Finding, instance?: string): CheckFinding {
+  return { ...finding, severity: 'warning', grace: 'replicas', ...(instance === undefined ? {} : { instance }) };
 }
 
 export function tableFinding(table: TableSnapshot, message: string, observed: string, threshold: string): Finding {

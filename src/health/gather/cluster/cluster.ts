@@ -26,6 +26,7 @@ const CHILDREN_TIMEOUT_MS = 20_000;
 const METADATA_TIMEOUT_MS = 60_000;
 const METADATA_PRIORITY = 7;
 const TASK_QUEUE = 'TaskQueue_';
+const REBALANCE_JOBS = 'PROPERTYSTORE/CONTROLLER_JOBS/TABLE_REBALANCE';
 
 const STAT_PATHS: Readonly<Record<keyof StatLists, string>> = {
   root: '',
@@ -82,6 +83,16 @@ export class ClusterCalls {
     }
     for (const { id } of configured) ids.delete(id);
     return { configured, unconfigured: [...ids] };
+  }
+
+  /** When each live instance joined, milliseconds since the epoch: its node exists for as long as its session. */
+  async joinTimes(): Promise<Map<string, number>> {
+    return new Map([...(await this.#stats('LIVEINSTANCES'))].map(([id, { ctime }]) => [id, ctime]));
+  }
+
+  /** Tables with a rebalance in progress: Pinot keeps the jobs of each, from version 1.0 on. */
+  async rebalancing(): Promise<Set<string>> {
+    return rebalancingTables(await this.#listOrNone('get', REBALANCE_JOBS, 'rebalance_jobs'));
   }
 
   async tables(): Promise<TableEntries> {
@@ -265,7 +276,7 @@ export class ClusterCalls {
    * A list of children; empty if the node does not exist.
    * @throws {StatusError} 404 although the parent lists the node, or cannot be listed: a proxy may hide what exists
    */
-  async #listOrNone(operation: 'getChildren' | 'ls' | 'lsl', path: string, name: string): Promise<unknown> {
+  async #listOrNone(operation: 'get' | 'getChildren' | 'ls' | 'lsl', path: string, name: string): Promise<unknown> {
     try {
       return await this.#reader.json(this.#zk(operation, path, name));
     } catch (error) {
@@ -275,6 +286,15 @@ export class ClusterCalls {
       return [];
     }
   }
+}
+
+/** The tables of the jobs with the status IN_PROGRESS. */
+function rebalancingTables(body: unknown): Set<string> {
+  const jobs = Object.values(objectOf(objectOf(body).mapFields)).map(objectOf);
+  const running = jobs.filter(({ REBALANCE_PROGRESS_STATS: stats }) => {
+    return typeof stats === 'string' && /"status"\s*:\s*"IN_PROGRESS"/u.test(stats);
+  });
+  return new Set(running.map(({ tableName }) => String(tableName)));
 }
 
 function tableNames(body: unknown): string[] {

@@ -32,7 +32,7 @@ cases('IDEAL_STATE_EV_MISMATCH_CHECK', [
       }),
     ]),
     entities: ['b_OFFLINE', 'a_OFFLINE', 'b_OFFLINE', 'b_OFFLINE', 'b_OFFLINE', 'b_OFFLINE'],
-    severities: [undefined, undefined, undefined, undefined, undefined, 'warning'],
+    severities: [undefined, 'warning', 'warning', 'warning', 'warning', 'warning'],
     finding: '1,200 segments have no online replica',
     message:
       '2 tables have segments whose external view differs from the ideal state; 1,200 segments have no online replica',

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { CATALOGUE, findCheck } from '../../../../src/health/catalogue.ts';
 import type { Need } from '../../../../src/health/check.ts';
 import { evaluateCheck } from '../../../../src/health/run/evaluation.ts';
+import { explain } from '../../../../src/health/report/explain.ts';
 import { createGather } from '../../../../src/health/gather/gather.ts';
 import { runChecks, type Gather, type RunProgress, type RunResult } from '../../../../src/health/run/run.ts';
 import { resolveSettings } from '../../../../src/health/settings.ts';
@@ -94,7 +95,12 @@ async function runOn(engine: ReplayEngine, concurrency = 12) {
   return { run, whole, told };
 }
 
-const inTheEnd = (whole: ClusterSnapshot) => CATALOGUE.map((check) => evaluateCheck(check, whole, { now: NOW }));
+const inTheEnd = (whole: ClusterSnapshot) => {
+  const results = CATALOGUE.map((check) => {
+    return { name: check.name, durationMs: 0, outcome: evaluateCheck(check, whole, { now: NOW }) };
+  });
+  return explain(whole, results, NOW).results.map(({ outcome }) => outcome);
+};
 const outcomes = (run: RunResult) => run.results.map(({ outcome }) => outcome);
 
 /** Faults of a cluster, and of reading it. */

@@ -53,7 +53,7 @@ function partsAt(text: string): string[] {
 }
 
 /** A message in which the names of instances lead to all their findings. */
-function Message(props: { text: string }): JSX.Element {
+export function Message(props: { text: string }): JSX.Element {
   const { text } = props;
   const names = new Set(instancesIn(text));
   if (names.size === 0) return <Prose text={text} />;
