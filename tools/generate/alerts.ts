@@ -85,15 +85,14 @@ const checkAlerts = CATALOGUE.flatMap((check) => {
 /** Selects the series of the cause of the alert. */
 const effectOf = (effect: string): string =>
   `with printf \`max(olap_warden_health_cause_effect{entity_type=%q,entity=%q,report=%q,namespace=%q,effect="${effect}"}) > 0\` $labels.entity_type $labels.entity $labels.report $labels.namespace | query`;
-const numberOf = (effect: string, text: string): string =>
-  `{{ ${effectOf(effect)} }}${text.replace('N', '{{ . | first | value | printf "%.0f" }}')}{{ end }}`;
+const numberOf = (effect: string, before: string, after: string): string =>
+  `{{ ${effectOf(effect)} }}${before}{{ . | first | value | printf "%.0f" }}${after}{{ end }}`;
 
 /** What a cause affects, in numbers. */
 const EFFECT = [
-  numberOf('checks', 'Checks that fail by it: N. '),
-  numberOf('segments', 'Segments that have lost a replica: N. '),
-  numberOf('tables', 'Tables of these segments: N. '),
-  numberOf('unserved', 'Segments without any replica, whose rows queries do not return: N. '),
+  numberOf('checks', 'Checks that fail by it: ', '. '),
+  numberOf('segments', 'Segments that have lost a replica: ', `${numberOf('tables', ', of tables: ', '')}. `),
+  numberOf('unserved', 'Segments without any replica, whose rows queries do not return: ', '. '),
 ].join('');
 
 /**

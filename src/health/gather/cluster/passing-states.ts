@@ -20,7 +20,9 @@ export async function withPassingStates(
   const joinTimes = joined.ok ? joined.value : new Map<string, number>();
   return {
     ...snapshot,
-    instances: readOk(instances.value.map((instance) => Object.assign({}, instance, { joinedAt: joinTimes.get(instance.id) }))),
+    instances: readOk(
+      instances.value.map((instance) => Object.assign({}, instance, { joinedAt: joinTimes.get(instance.id) })),
+    ),
     rebalancing: rebalances?.ok === true ? rebalances.value : new Set(),
   };
 }

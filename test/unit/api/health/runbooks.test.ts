@@ -1,8 +1,10 @@
 import { resolve } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { causeAlertName } from '../../../../src/health/alerts/alert-names.ts';
 import { CATALOGUE } from '../../../../src/health/catalogue.ts';
 import { runbooks } from '../../../../src/api/health/runbooks.ts';
+import { CAUSE_KINDS } from '../../../../src/resources/health-cause.ts';
 import { testApp } from '../../../support/app.ts';
 
 const NO_CREDENTIAL = { authorization: '' };
@@ -21,6 +23,12 @@ describe('the runbooks', () => {
       expect(answer.body).toContain(`<h1>${name}</h1>`);
       expect(answer.body).toContain('<h2>Mitigation</h2>');
     }
+  });
+
+  it('have a page of the causes, with a chapter for each alert of a cause', async () => {
+    const page = await app.inject({ url: '/docs/checks/CAUSES', headers: NO_CREDENTIAL });
+    expect(page.statusCode).toBe(200);
+    for (const kind of CAUSE_KINDS) expect(page.body).toContain(causeAlertName(kind));
   });
 
   it('have an index with links to them', async () => {

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { firingAlerts } from '../../../../src/health/alerts/webhook-payload.ts';
 import { isExplained } from '../../../../src/health/report/causes.ts';
+import { clusterHealth } from '../../../../src/api/health/report.ts';
+import type { HealthQuery } from '../../../../src/api/health/schemas.ts';
+import { renderMarkdown, renderTable } from '../../../../src/health/report/render.ts';
 import { buildStatus } from '../../../../src/health/report/report.ts';
 import { withMutes } from '../../../../src/health/report/summary.ts';
 import { MAX_CAUSES } from '../../../../src/resources/health-cause.ts';
@@ -15,6 +18,7 @@ import {
   rebalance,
   reportOn,
   restart,
+  runOn,
   stop,
   type Documents,
 } from '../../../support/night-faults.ts';
@@ -139,6 +143,35 @@ describe('the causes of a report', () => {
     // The segment is on the servers s1 and s0, of which s0 is well.
     const status = await reportOn(documents, NOW);
     expect(status.causes?.[0]).toMatchObject({ entity: 'Server_s1_8098', severity: 'critical', unserved: 1 });
+  });
+});
+
+describe('what is shown of causes', () => {
+  const DOWN =
+    'server `Server_s1_8098` is down: 3 checks, 12 segments of 2 tables have lost one replica, none is without';
+  const documents = () => clusterWith(NIGHT_FAULTS['one of three servers is down'] as () => void, NOW);
+
+  it('in a terminal and in Markdown comes before the checks', async () => {
+    const run = await runOn(documents());
+    expect(renderTable(run, { colours: false, width: 200 })).toMatch(new RegExp(`^warning  ${DOWN}\n\n`, 'u'));
+    expect(renderMarkdown(run)).toContain(`\n- **warning**: ${DOWN}\n\n| | Check |`);
+  });
+
+  it('in REST are all of them, or those behind the findings that a filter selects', async () => {
+    const status = await reportOn(
+      clusterWith((all, now) => {
+        stop(all, 'Server_s1_8098');
+        NIGHT_FAULTS['a schema is missing']?.(all, now);
+      }, NOW),
+      NOW,
+    );
+    const ids = (query: HealthQuery) => clusterHealth(status, query, NOW).causes.map(({ id }) => id);
+    expect(ids({})).toEqual(['table/orders_OFFLINE', 'server/Server_s1_8098']);
+    expect(ids({ instance: 'Server_s1_8098' })).toEqual(['server/Server_s1_8098']);
+    expect(ids({ table: 'events' })).toEqual(['server/Server_s1_8098']);
+    expect(ids({ check: 'TABLE_CONSISTENCY_CHECK' })).toEqual(['table/orders_OFFLINE']);
+    const { checks } = clusterHealth(status, { check: 'INSTANCE_AVAILABILITY_CHECK' }, NOW);
+    expect(checks).toMatchObject([{ causedCount: 1, findings: [{ cause: 'server/Server_s1_8098' }] }]);
   });
 });
 
