@@ -259,6 +259,31 @@ describe('health', () => {
     await page.reload();
   });
 
+  it('shows causes before the checks, with links to their checks and to all findings of their entity', async () => {
+    const report = (await (await gateway.call('GET', '/clusterHealth')).json()) as { causes: object[] };
+    const entity = 'Server_10.0.0.1_8098';
+    const cause = {
+      ...{ id: `server/${entity}`, kind: 'instance-disabled', entityType: 'server', entity, severity: 'warning' },
+      since: new Date(Date.now() - 7_200_000).toISOString(),
+      message: `server \`${entity}\` is disabled: 4 checks, 12 segments of 3 tables have lost one replica, none is without`,
+      checks: ['IDEAL_STATE_EV_MISMATCH_CHECK', 'INSTANCE_AVAILABILITY_CHECK'],
+      ...{ findingCount: 7, tables: 3, segments: 12, unserved: 0 },
+    };
+    await page.route(/clusterHealth$/, (route) => route.fulfill({ json: { ...report, causes: [cause] } }));
+    await page.reload();
+    const causes = page.getByRole('region', { name: 'Causes' });
+    await causes.getByText('12 segments of 3 tables have lost one replica, none is without').waitFor();
+    const below = await page.locator('li.check').first().boundingBox();
+    expect((await causes.boundingBox())?.y).toBeLessThan(below?.y ?? 0);
+    expect(await causes.getByRole('link', { name: 'Runbook' }).getAttribute('href')).toBe('/docs/checks/CAUSES');
+    await causes.getByRole('link', { name: 'Instance availability check' }).click();
+    await expect.poll(() => new URL(page.url()).search).toBe('?open=INSTANCE_AVAILABILITY_CHECK');
+    await causes.getByRole('button', { name: '7 findings of Server_10.0.0.1_8098' }).click();
+    await expect.poll(() => new URL(page.url()).searchParams.get('instance')).toBe(entity);
+    await page.unroute(/clusterHealth$/);
+    await page.goto(`${gateway.url}/ui/health`);
+  });
+
   it('keeps filters and the expanded check in the URL', async () => {
     await page.getByRole('button', { name: /^Failing/ }).click();
     await expect.poll(() => page.url()).toContain('status=FAIL');

@@ -14,7 +14,7 @@ import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const NAMESPACE = 'olap';
-const ALERT = 'OlapInstanceHealthApi';
+const ALERT = 'OlapCauseInstanceDown';
 const SLOW = { timeout: WAIT_LIMIT_MS, interval: 250 };
 
 let api: ControlPlane;

@@ -28,33 +28,31 @@ function CauseRow(props: { cause: Cause }): JSX.Element {
   const { severity, message, checks, since, findingCount, mutedCount = 0 } = cause;
   const filter = filterFor(cause);
   return (
-    <li class="check">
-      <div class="check-body">
-        <p>
-          <Badge tone={severity === 'critical' ? 'bad' : 'warn'}>{severity}</Badge> <Message text={message} />
-        </p>
-        <p class="muted">
-          for {elapsed(since)}, since <Moment time={since} /> ·{' '}
-          {filter ? (
-            <button type="button" class="link" onClick={() => setQuery(filter)}>
-              {whole(findingCount)} findings of {visible(cause.entity)}
-            </button>
-          ) : (
-            `${whole(findingCount)} findings`
-          )}
-          {mutedCount > 0 && `, ${whole(mutedCount)} of them muted`} · in{' '}
-          {checks.map((name, index) => (
-            <span key={name}>
-              {index > 0 && ', '}
-              <CheckLink name={name} />
-            </span>
-          ))}{' '}
-          ·{' '}
-          <a href="/docs/checks/CAUSES" target="_blank" rel="noreferrer">
-            Runbook
-          </a>
-        </p>
-      </div>
+    <li class="cause">
+      <p>
+        <Badge tone={severity === 'critical' ? 'bad' : 'warn'}>{severity}</Badge> <Message text={message} />
+      </p>
+      <p class="muted">
+        for {elapsed(since)}, since <Moment time={since} /> ·{' '}
+        {filter ? (
+          <button type="button" class="link" onClick={() => setQuery(filter)}>
+            {whole(findingCount)} findings of {visible(cause.entity)}
+          </button>
+        ) : (
+          `${whole(findingCount)} findings`
+        )}
+        {mutedCount > 0 && `, ${whole(mutedCount)} of them muted`} · in{' '}
+        {checks.map((name, index) => (
+          <span key={name}>
+            {index > 0 && ', '}
+            <CheckLink name={name} />
+          </span>
+        ))}{' '}
+        ·{' '}
+        <a href="/docs/checks/CAUSES" target="_blank" rel="noreferrer">
+          Runbook
+        </a>
+      </p>
     </li>
   );
 }
@@ -64,10 +62,8 @@ export function Causes(props: { causes: readonly Cause[] }): JSX.Element | null 
   if (props.causes.length === 0) return null;
   return (
     <section aria-labelledby="section-causes">
-      <h2 class="family" id="section-causes">
-        Causes
-      </h2>
-      <ul class="checks">
+      <h2 id="section-causes">Causes</h2>
+      <ul class="causes">
         {props.causes.map((cause) => (
           <CauseRow key={cause.id} cause={cause} />
         ))}
