@@ -47,7 +47,8 @@ export function explain(
   const found = new Map<string, Found>();
   const faultyOf = (name: string, finding: CheckFinding): Faulty | undefined => {
     const faulty = explainer.behind(name, finding);
-    if (faulty !== undefined) note(found, faulty, name, finding);
+    // What could not be read is no fault: it makes no cause, and belongs to one that others make.
+    if (faulty !== undefined && finding.couldNotRead !== true) note(found, faulty, name, finding);
     return faulty;
   };
   const marked = results.map((result) => ({
