@@ -23,6 +23,7 @@ const VIEWS = [
 ] as const;
 
 /** Replaces the content of a document by a changed copy. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller names the shape of the content
 export function change<T>(documents: Documents, request: string, edit: (body: T) => void): void {
   const document = structuredClone(documents.get(request)) as Document;
   edit(document.body as T);

@@ -26,7 +26,7 @@ export interface FindingIndex {
 }
 
 /** Entity type, entity, time in seconds, message, measured value, allowed value, severity, 1 for data that could not be read, id of the cause. */
-type Row = [string, string, number, string, string, string, number, number, string];
+type Row = [string, string, number, string, string, string, number, number, string?];
 
 interface Encoded {
   readonly tables?: readonly string[];
@@ -108,7 +108,7 @@ function rowOf(finding: Finding): Row {
 }
 
 function withoutTexts(rows: Readonly<Record<string, readonly Row[]>>): Record<string, Row[]> {
-  const short = ([type, entity, since, , , , level, unread, cause]: Row): Row => [
+  const short = ([type, entity, since, , , , level, unread, cause = '']: Row): Row => [
     type,
     entity,
     since,

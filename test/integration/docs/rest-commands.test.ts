@@ -112,10 +112,24 @@ describe.skipIf(NO_CURL)(named('the commands of the documentation', NO_CURL), ()
   });
 
   it('of docs/rbac.md create a role and assign it, then for a time', async () => {
-    await succeeds(`${block('docs/rbac.md', 1)}\n${block('docs/rbac.md', 2)}`);
+    await succeeds(`${block('docs/rbac.md', 1)}\n${block('docs/rbac.md', 3)}`);
     const assignments = await rbac<unknown[]>('GET', '/roles/srn2:role%23analysts/assignments');
     const ada = { subject: 'ada@example.com', subjectType: 'user-email', expiresAt: '2030-01-31T18:00:00+01:00' };
     expect(assignments).toEqual([expect.objectContaining(ada)]);
+  });
+
+  it('of docs/rbac.md rotate the secret of a token', async () => {
+    const token = await rbac<{ accessKey: string; bearerToken: string }>('POST', '/service-tokens', {
+      description: 'x',
+    });
+    const rotate = block('docs/rbac.md', 2).replace('a1b2c3d4e5f6g7h8', token.accessKey);
+    const printed = await succeeds(rotate, {
+      URL: `${gateway.url}/api/v1/rbac-manager`,
+      AUTH: `Authorization: Bearer ${gateway.token}`,
+    });
+    const { bearerToken } = JSON.parse(printed) as { bearerToken: string };
+    expect(bearerToken).toMatch(new RegExp(`^svc-${token.accessKey}-`));
+    expect(bearerToken).not.toBe(token.bearerToken);
   });
 
   it('of docs/paginated-queries.md download a result', async () => {

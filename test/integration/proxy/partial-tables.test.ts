@@ -224,7 +224,7 @@ it.runIf(losesFilters)(
   'a multi-stage engine that loses filters is refused',
   async () => {
     const [{ table }] = PARTS as readonly [Part, ...Part[]];
-    const names = Object.keys(rowOf(1, Math.random));
+    const names = Object.keys(rowOf(1, () => 0.5));
     const count = async (sql: string): Promise<unknown> =>
       (JSON.parse(await pinot.query(`SET useMultistageEngine = true; ${sql}`)) as Answer).resultTable?.rows[0];
     const whole = `SELECT count(*) FROM ${table}_OFFLINE WHERE level < 9`;

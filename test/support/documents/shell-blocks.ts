@@ -24,7 +24,7 @@ export const RUNNERS: Readonly<Record<string, readonly string[]>> = {
   'docs/operations.md': [BACKUP, BACKUP, REST],
   'docs/paginated-queries.md': [REST, 'not run: tests set these variables themselves', EXAMPLES, EXAMPLES],
   'docs/performance.md': [DRY],
-  'docs/rbac.md': [REST, REST, REST],
+  'docs/rbac.md': [REST, REST, REST, REST],
   'docs/resources/clusterhealthreport.md': [REST, REST],
   'docs/resources/policy.md': [REST],
   'docs/resources/role.md': [REST],

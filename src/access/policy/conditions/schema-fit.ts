@@ -2,6 +2,7 @@ import type { Statement } from '../../../resources/policy.ts';
 import type { ValidationError } from '../../../resources/validation-message.ts';
 import { nearest } from '../../../resources/nearest.ts';
 import type { TableConditions } from '../../conditions.ts';
+import { errorMessage } from '../../../platform/plain-error.ts';
 import { readableTable } from '../../sql/readable-table.ts';
 import { completeSrn, parseSrnPattern, patternMatches, type Deployment, type SrnPattern } from '../srn.ts';
 import { ANY_CALLER } from './caller-values.ts';
@@ -158,7 +159,7 @@ async function readTables(
         const columns = await columnsOf(table);
         read.set(table, columns === undefined ? { problem: 'it has no schema' } : { columns });
       } catch (error) {
-        read.set(table, { problem: error instanceof Error ? error.message : 'it cannot be read' });
+        read.set(table, { problem: errorMessage(error) });
       }
     }
   };

@@ -218,9 +218,8 @@ function RotateToken(props: { token: ServiceToken; onChanged: () => void }): JSX
   };
   const rotate = (graceSeconds: string): Promise<boolean> =>
     attempt(async () => {
-      const body = { graceSeconds: Number(graceSeconds) };
       const path = rbac(`/service-tokens/${encodeSrn(token.srn)}/rotate`);
-      setIssued(await call<NewServiceToken>(path, { method: 'POST', body }));
+      setIssued(await call<NewServiceToken>(path, { method: 'POST', body: { graceSeconds: Number(graceSeconds) } }));
     });
   return (
     <>
