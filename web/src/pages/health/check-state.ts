@@ -30,7 +30,7 @@ export function countStates(checks: readonly CheckEntry[]): Readonly<Record<Chec
 
 const checksWord = (count: number): string => (count === 1 ? 'check' : 'checks');
 
-/** Such as `3 of 47 checks fail, 2 could not be read`. */
+/** Such as `3 of 48 checks fail, 2 could not be read`. */
 export function headlineOf(checks: readonly CheckEntry[]): string {
   const { FAIL, UNREAD, MUTED } = countStates(checks);
   const rest = [

@@ -21,7 +21,7 @@ export function checksOfRun(
   return [...listed, ...others.map(({ name, status }) => ({ name, title: name, status }))];
 }
 
-/** The progress as text: `12 of 47 checks completed, 2 failed`. */
+/** The progress as text: `12 of 48 checks completed, 2 failed`. */
 export function progressText(running: Running): string {
   const { checks, checksTotal } = running;
   const failing = checks.filter(({ status }) => status === 'FAIL').length;
