@@ -136,7 +136,7 @@ describe('a command of the image', () => {
     const { code, output } = await run('check', '--controller', NO_CONTROLLER);
     expect(code).toBe(2);
     expect(output).toBe(
-      `error: the cluster is not reachable: ${NO_CONTROLLER} is unreachable: connection failed (ECONNREFUSED)\n`,
+      `error: the cluster is not reachable: \`GET /cluster/info\`: ${NO_CONTROLLER} is unreachable: connection failed (ECONNREFUSED)\n`,
     );
   });
 });
