@@ -19,11 +19,12 @@ import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 /** Tested in a cluster of five servers and controllers, see `skewed-states.test.ts`. */
 const TRIED_WITH_FIVE = ['CONTROLLER_TABLES_SKEW_CHECK', 'TIME_COLUMN_GRANULARITY_CHECK'];
 
-/** Tested in `missing-parts.test.ts` and `tasks-and-freshness.test.ts`. */
+/** Tested in `missing-parts.test.ts`, `tasks-and-freshness.test.ts` and `rbac/policy-schemas.test.ts`. */
 const TRIED_ELSEWHERE = [
   'CONSUMING_SEGMENT_AGE_CHECK',
   'DEEP_STORE_CHECK',
   'MINION_TASKS_STUCK_CHECK',
+  'POLICY_CONDITIONS_CHECK',
   'ZOOKEEPER_NODE_SIZE_CHECK',
 ];
 
