@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { causeAlertName } from '../../../../src/health/alerts/alert-names.ts';
+import { causeAlertName, causeRunbook } from '../../../../src/health/alerts/alert-names.ts';
 import { CATALOGUE } from '../../../../src/health/catalogue.ts';
 import { runbooks } from '../../../../src/api/health/runbooks.ts';
 import { CAUSE_KINDS } from '../../../../src/resources/health-cause.ts';
@@ -20,15 +20,19 @@ describe('the runbooks', () => {
       const answer = await app.inject({ url: `/docs/checks/${name}`, headers: NO_CREDENTIAL });
       expect(answer.statusCode, name).toBe(200);
       expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
-      expect(answer.body).toContain(`<h1>${name}</h1>`);
-      expect(answer.body).toContain('<h2>Mitigation</h2>');
+      expect(answer.body).toContain(`>${name}</h1>`);
+      expect(answer.body).toContain('<h2 id="mitigation">Mitigation</h2>');
     }
   });
 
   it('have a page of the causes, with a chapter for each alert of a cause', async () => {
     const page = await app.inject({ url: '/docs/checks/CAUSES', headers: NO_CREDENTIAL });
     expect(page.statusCode).toBe(200);
-    for (const kind of CAUSE_KINDS) expect(page.body).toContain(causeAlertName(kind));
+    for (const kind of CAUSE_KINDS) {
+      expect(page.body).toContain(causeAlertName(kind));
+      const [, chapter] = causeRunbook(kind).split('#');
+      expect(page.body).toContain(`<h2 id="${chapter}">`);
+    }
   });
 
   it('have an index with links to them', async () => {
