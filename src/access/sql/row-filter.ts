@@ -23,19 +23,21 @@ export interface CallerValue {
 /** Values of a caller by name: `email` for `${subject.email}`, `claims.region` for `${subject.claims.region}`. */
 export type CallerValues = Readonly<Record<string, CallerValue>>;
 
-/** Stands for every claim where the caller is not known. */
-export const ANY_CLAIM = 'claims.*';
+/** Stands for every claim where the caller is not known. No claim has this name, because those of claims begin with `claims.`. */
+export const ANY_CLAIM = 'claims';
 
 /** The value of this name; undefined if the caller does not have it. */
 export function valueNamed(values: CallerValues, name: string): CallerValue | undefined {
   if (Object.hasOwn(values, name) && name !== ANY_CLAIM) return values[name];
-  return /^claims\../.test(name) && name !== ANY_CLAIM ? values[ANY_CLAIM] : undefined;
+  return /^claims\../.test(name) ? values[ANY_CLAIM] : undefined;
 }
 
 /** A filter with the values of one caller. */
 export interface FilterOfCaller extends RowFilter {
   /** The values that it contains. */
   readonly uses: readonly string[];
+  /** How often it contains each of them. */
+  readonly counts: ReadonlyMap<string, number>;
   /** Those of them that are outside of a list, where a list is not possible. */
   readonly single: readonly string[];
 }
@@ -77,7 +79,8 @@ interface Context {
   readonly columns: Set<string>;
   /** Undefined where values of the caller are not possible. */
   readonly values: CallerValues | undefined;
-  readonly uses: Set<string>;
+  /** How often each value is used. */
+  readonly uses: Map<string, number>;
   readonly single: Set<string>;
   /** Whether an argument of a pattern function is read, where a value of the caller would be a pattern. */
   readonly inPattern?: boolean;
@@ -98,7 +101,7 @@ export function parseRowFilter(
     functions: FUNCTIONS,
     columns: new Set(),
     values,
-    uses: new Set(),
+    uses: new Map(),
     single: new Set(),
   };
   try {
@@ -107,7 +110,8 @@ export function parseRowFilter(
       ok: true,
       condition: found,
       columns: [...context.columns],
-      uses: [...context.uses],
+      uses: [...context.uses.keys()],
+      counts: context.uses,
       single: [...context.single],
     };
   } catch (error) {
@@ -124,7 +128,7 @@ export function parseMask(text: string, column: string): ({ readonly ok: true } 
     functions: MASK_FUNCTIONS,
     columns,
     values: undefined,
-    uses: new Set(),
+    uses: new Map(),
     single: new Set(),
   };
   try {
@@ -261,7 +265,7 @@ function callerValue(at: Reader, { what, values, uses, single, inPattern }: Cont
   }
   if (value.isList && !isEntry)
     throw at.refusal(`${written} is a list: use it as in \`IN (${written.slice(1, -1)})\``, offset);
-  uses.add(name);
+  uses.set(name, (uses.get(name) ?? 0) + 1);
   if (!isEntry) single.add(name);
   for (const [index, one] of value.values.entries()) {
     if (index > 0) at.mark(',');

@@ -89,10 +89,39 @@ export interface AppliedConditions extends Pick<CompiledConditions, 'columns' | 
   readonly key: string;
 }
 
-/** @returns undefined if the caller does not have a value that a filter uses, or only a list of them where a list is not possible */
-export function applyConditions(conditions: CompiledConditions, values: CallerValues): AppliedConditions | undefined {
-  const { filters, columns, masks, key } = conditions;
+/** Characters of a literal besides its value. */
+const LITERAL_LENGTH = 4;
+
+/**
+ * Characters of the filters with the values of one caller. A filter of a few thousand characters may contain a list a hundred times.
+ * @returns undefined if the caller does not have a value that a filter uses, or only a list of them where a list is not possible
+ */
+export function lengthWith({ filters }: CompiledConditions, values: CallerValues): number | undefined {
   if (!filters.every(({ parsed }) => hasValues(parsed, values))) return undefined;
+  let length = 0;
+  for (const { text, parsed } of filters) {
+    length += text.length;
+    for (const [name, count] of parsed.counts)
+      for (const value of valueNamed(values, name)?.values ?? [])
+        length += count * (String(value).length + LITERAL_LENGTH);
+  }
+  return length;
+}
+
+/** Of each caller whose values are kept: a simulation asks for the same ones up to a thousand times. */
+const appliedBy = new WeakMap<CallerValues, WeakMap<CompiledConditions, AppliedConditions>>();
+
+/** @param values with all that the conditions use, see lengthWith() */
+export function applyConditions(conditions: CompiledConditions, values: CallerValues): AppliedConditions {
+  let known = appliedBy.get(values);
+  if (known === undefined) appliedBy.set(values, (known = new WeakMap()));
+  let applied = known.get(conditions);
+  if (applied === undefined) known.set(conditions, (applied = withValues(conditions, values)));
+  return applied;
+}
+
+function withValues(conditions: CompiledConditions, values: CallerValues): AppliedConditions {
+  const { filters, columns, masks, key } = conditions;
   const rows = filters.map(({ text, parsed }) => (parsed.uses.length === 0 ? parsed : filterOf(text, values)));
   const keys = filters.map(({ text, parsed: { uses } }) => [
     text,

@@ -5,7 +5,7 @@ import type { CompiledStatement } from '../compiled-policy.ts';
 import type { GrantSet, Judgement } from '../grants/grant-set.ts';
 import type { Question } from '../question.ts';
 import { shownValues } from './caller-values.ts';
-import { applyConditions, type AppliedConditions } from './compiled-conditions.ts';
+import { applyConditions, lengthWith, type AppliedConditions } from './compiled-conditions.ts';
 import { unionOf } from './union.ts';
 
 /** What a caller may read of a table by statements with conditions. */
@@ -37,7 +37,7 @@ export interface PartialDecision extends Decision {
   readonly conditions?: ShownConditions;
 }
 
-/** Characters of all filters of a table. Statements beyond are left out: a query with more could not be sent. */
+/** Characters of all filters of a table with the values of the caller. Statements beyond are left out: a query with more could not be sent. */
 const MAX_LENGTH = 256 * 1024;
 
 /** @returns undefined if no statement with conditions allows the question to a caller with these values */
@@ -54,12 +54,13 @@ export function partOf(
   const applied: AppliedConditions[] = [];
   let length = 0;
   for (const statement of candidates) {
-    const conditions = statement.conditions && applyConditions(statement.conditions, values);
-    if (conditions === undefined) continue;
-    length += conditions.rowsKey.length;
+    const { conditions } = statement;
+    const added = conditions && lengthWith(conditions, values);
+    if (conditions === undefined || added === undefined) continue;
+    length += added;
     if (length > MAX_LENGTH) break;
     statements.push(statement);
-    applied.push(conditions);
+    applied.push(applyConditions(conditions, values));
   }
   if (applied.length === 0) return undefined;
   const conditions = unionOf(applied);

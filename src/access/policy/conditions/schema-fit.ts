@@ -236,8 +236,7 @@ function problemsOf(
 
 /** With texts in place of the values of a caller. */
 function wholeConditions(compiled: CompiledConditions): TableConditions | undefined {
-  const applied = applyConditions(compiled, ANY_CALLER);
-  return applied && unionOf([applied]);
+  return unionOf([applyConditions(compiled, ANY_CALLER)]);
 }
 
 function* columnsWithPaths(

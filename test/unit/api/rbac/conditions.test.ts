@@ -171,6 +171,8 @@ describe('the simulation of a table that may be read in part', () => {
     ]);
     expect(await ask({ regions: 7 })).toEqual([200, 'CONDITIONAL', { 'subject.claims.regions': ['7'] }]);
     expect(await ask({ regions: ['eu', 7] })).toEqual([400, expect.stringContaining('`claims.regions`'), undefined]);
+    // Not every claim.
+    expect(await ask({ '*': 'eu' })).toEqual([200, 'DENY', undefined]);
   });
 
   it('is CONDITIONAL, with the rows, columns and values of the caller', async () => {
