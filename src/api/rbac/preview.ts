@@ -16,7 +16,7 @@ import {
 } from '../engine/limited-query.ts';
 import { clientSignal } from '../server/client-signal.ts';
 import { requireAllowed, targetOf } from '../server/context.ts';
-import { shownTable } from '../server/reading.ts';
+import { isVisibleTable, shownTable } from '../server/reading.ts';
 import { PolicyPreview, PreviewPolicyRequest } from './schemas/preview.ts';
 import { mayRead, POLICY_BODY_BYTES, responsesOf } from './support.ts';
 
@@ -143,12 +143,17 @@ function draftReader(
       const needsValues = engine.readingWith(grants, tableResource(table), ANY_CALLER).allowed;
       throw new QueryRefusal(
         needsValues
-          ? `no statement of the policy applies to ${shown}: the caller does not have the values that its row filters use`
+          ? `no statement of the policy applies to ${shown}: the caller does not have the values that its row filters use, or more of them than a query can have`
           : `the policy does not allow \`Query\` on ${shown}`,
       );
     },
     hasConditions: () => grants.isConditional,
     isReadInPart(table) {
+      // Of a logical table: whether the policy names one of its tables would tell the name.
+      if (!isVisibleTable(request, table))
+        throw new QueryRefusal(
+          'a logical table of the query consists of a table, which you may not see, so that a preview cannot say whether the policy allows all of it',
+        );
       const found = reading(table);
       return found.allowed && found.conditions !== undefined;
     },

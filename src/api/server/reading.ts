@@ -49,15 +49,17 @@ export function requireReading(
 }
 
 /** How a message names a table that the request does not name: by its name only for callers who may see it. */
-export function shownTable(
+export function shownTable(request: Pick<RequestContext, 'server' | 'principal'>, table: TableName): string {
+  return isVisibleTable(request, table) ? targetOf(tableResource(table)) : 'a table, which you may not see';
+}
+
+/** Whether a right of the caller shows the name of the table. */
+export function isVisibleTable(
   { server, principal }: Pick<RequestContext, 'server' | 'principal'>,
   table: TableName,
-): string {
+): boolean {
   const resource = tableResource(table);
-  const isVisible = TABLE_VISIBILITY_ACTIONS.some((action) =>
-    server.authorizer.wouldAllow(principal, action, resource),
-  );
-  return isVisible ? targetOf(resource) : 'a table, which you may not see';
+  return TABLE_VISIBILITY_ACTIONS.some((action) => server.authorizer.wouldAllow(principal, action, resource));
 }
 
 /** Whether the caller may query the table only in part. */

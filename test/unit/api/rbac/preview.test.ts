@@ -143,3 +143,48 @@ describe('who may see a preview', () => {
       ]);
   });
 });
+
+it('does not tell which tables a logical table consists of to who may not see them', async () => {
+  const other = new FakeEngine();
+  await other.listen();
+  other.serve(['deals_OFFLINE', 'secret_OFFLINE'], '{}');
+  other.json('GET /logicalTables', ['view']);
+  other.json('GET /logicalTables/view', { physicalTableConfigMap: { deals_OFFLINE: {}, secret_OFFLINE: {} } });
+  const logical = createEngine({ controllerUrls: [other.url] });
+  const queries = { engine: logical, schemas: new TableSchemas(logical.controller, () => systemClock.monotonic()) };
+  const ofTables = async (...seen: string[]): Promise<unknown[]> => {
+    const gateway = await testGateway({ queries, roles: ['own'] });
+    const statements = [
+      statement({ actions: ['UpdatePolicy'], resources: ['srn2:policy#team-*'] }),
+      statement({ actions: ['GetSchema'], resources: seen }),
+    ];
+    gateway.store.seed(policy('own', { statements }), role('own', { policies: ['own'] }));
+    const refusals: unknown[] = [];
+    for (const guessed of ['s*', 'x*']) {
+      const conditions = { rowFilters: ['a = 1'] };
+      const document = {
+        version: 'v1',
+        statements: [
+          statement({ resources: ['srn2:table#view'], actions: ['Query'] }),
+          statement({ resources: [`srn2:table#${guessed}`], actions: ['Query'], conditions }),
+        ],
+      };
+      refusals.push((await ask(gateway, document, { sql: 'SELECT 1 FROM view' })).body.refusal);
+    }
+    return refusals;
+  };
+  const [hit, miss] = await ofTables('srn2:table#view', 'srn2:table#deals');
+  expect(hit).toContain('a table, which you may not see');
+  expect(hit).toBe(miss);
+  expect(await ofTables('srn2:table#*')).toEqual([expect.stringContaining('`srn2:table#secret`'), undefined]);
+  await logical.close();
+  await other.close();
+});
+
+it('does not repeat a list of values without end', async () => {
+  const list = Array.from({ length: 90 }, () => '${subject.claims.c}').join(', ');
+  const rowFilters = Array.from({ length: 10 }, (_, index) => `owner IN (${list}, '${index}')`);
+  const values = { 'subject.claims.c': Array.from({ length: 1000 }, (_, index) => `v${index}`) };
+  const { status, body } = await ask(await gatewayFor(), part({ rowFilters }), { values });
+  expect([status, body.refusal]).toEqual([200, expect.stringContaining('more of them than a query can have')]);
+});
