@@ -35,6 +35,8 @@ interface PrincipalGrants {
   observedDay: number;
   /** What the caller may read of tables that it may read in part, by table: a query asks for it more than once. */
   readonly parts: Map<string, PartlyAllowed | undefined>;
+  /** Once they are needed. */
+  values?: CallerValues;
 }
 
 /** Of one caller. */
@@ -166,7 +168,8 @@ export class DecisionEngine implements Decisions {
   #knownPart(principal: Principal, held: PrincipalGrants, question: Question): PartlyAllowed | undefined {
     const key = question.levels.map(({ kind, id }) => `${kind}#${id}`).join(':');
     if (held.parts.has(key)) return held.parts.get(key);
-    const part = partOf(held.grants, question, held.grants.judge(question), () => callerValues(principal));
+    const valuesOf = (): CallerValues => (held.values ??= callerValues(principal));
+    const part = partOf(held.grants, question, held.grants.judge(question), valuesOf);
     if (held.parts.size >= MAX_KNOWN_PARTS) held.parts.clear();
     held.parts.set(key, part);
     return part;

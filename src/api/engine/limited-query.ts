@@ -20,6 +20,8 @@ export interface TableReader {
   /** SRN of the caller, for the limits of the lists of tables. */
   readonly caller: string;
   readonly signal: AbortSignal;
+  /** Between the tables of a query, of which each may have the conditions of a hundred statements. */
+  readonly turn: Turn;
   /**
    * @param written the tables as the request names them
    * @returns undefined for the whole table
@@ -63,7 +65,8 @@ async function conditionsOfAll(
   { engine, schemas }: LimitedQueryDependencies,
 ): Promise<ReadTables> {
   const conditions = new Map<TableName, TableConditions>();
-  for (const table of tables) {
+  for (const [index, table] of tables.entries()) {
+    if (index > 0 && reader.hasConditions()) await reader.turn();
     const found = reader.conditionsOf(table, named);
     if (found !== undefined) conditions.set(table, found);
     else if (engine.isLogical(table) && reader.hasConditions()) await requireWhole(reader, table, schemas);
@@ -98,7 +101,6 @@ export interface TextToLimit {
   readonly context: Pick<SqlContext, 'database' | 'queryOptions' | 'multistage'>;
   /** All its tables, as it names them. */
   readonly named: readonly TableName[];
-  readonly turn: Turn;
 }
 
 /**
@@ -107,7 +109,7 @@ export interface TextToLimit {
  */
 export async function limitedText(
   reader: TableReader,
-  { text, context, named, turn }: TextToLimit,
+  { text, context, named }: TextToLimit,
   dependencies: LimitedQueryDependencies,
 ): Promise<ReadTables & { readonly sql: JudgedSql }> {
   const { engine, sqlLimits } = dependencies;
@@ -119,7 +121,7 @@ export async function limitedText(
   const readable = new Map<TableName, ReadableTable>();
   for (const [table, one] of conditions) readable.set(table, await readablePart(reader, table, one, dependencies));
   const conditionsOf = (names: readonly TableName[]) => commonConditions(names, meant, readable);
-  const sql = await inTurns(judgingSql(text, { ...context, limits: sqlLimits, conditionsOf }), turn);
+  const sql = await inTurns(judgingSql(text, { ...context, limits: sqlLimits, conditionsOf }), reader.turn);
   if (!sql.ok) throw new QueryRefusal(`query rejected: ${sql.reason}`);
   if (context.multistage === true || sql.multistage) await requireFilters(reader, dependencies);
   return { sql, tables, conditions };

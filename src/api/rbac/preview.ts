@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RbacManager } from '../../access/manager/manager.ts';
 import { requireDocument } from '../../access/manager/policies.ts';
 import { ANY_CALLER, triedValues } from '../../access/policy/conditions/caller-values.ts';
+import type { Reading } from '../../access/conditions.ts';
 import { clusterResource, tableResource } from '../../access/policy/srn.ts';
 import { judgingSql } from '../../access/sql/judge.ts';
 import type { TableName } from '../../pinot/table-name.ts';
@@ -82,8 +83,7 @@ async function preview(
   text: string,
   queries: LimitedQueryDependencies,
 ): Promise<PolicyPreview> {
-  const turn = request.server.work.turns(request.principal.srn);
-  const judged = await inTurns(judgingSql(text, { limits: queries.sqlLimits }), turn);
+  const judged = await inTurns(judgingSql(text, { limits: queries.sqlLimits }), reader.turn);
   if (!judged.ok) return { refusal: `the query is rejected: ${judged.reason}` };
   const named = [...new Set(judged.tables)];
   if (named.length === 0) return { ...previewOf(judged), mayRun: true };
@@ -91,7 +91,7 @@ async function preview(
     const { conditions, tables } = await requireTables(reader, named, queries);
     const mayRun = tables.every((table) => mayQuery(request, table));
     if (conditions.size === 0) return { ...previewOf(judged), mayRun };
-    const { sql } = await limitedText(reader, { text, context: {}, named, turn }, queries);
+    const { sql } = await limitedText(reader, { text, context: {}, named }, queries);
     return { ...previewOf(sql), mayRun };
   } catch (error) {
     if (error instanceof QueryRefusal) return { refusal: error.message };
@@ -130,11 +130,17 @@ function draftReader(
 ): TableReader {
   const { engine } = manager.directory;
   const tried = triedValues(values);
-  const reading = (table: TableName) => engine.readingWith(grants, tableResource(table), tried);
+  const known = new Map<TableName, Reading>();
+  const reading = (table: TableName): Reading => {
+    const found = known.get(table) ?? engine.readingWith(grants, tableResource(table), tried);
+    known.set(table, found);
+    return found;
+  };
   return {
     caller: request.principal.srn,
     // Lists of tables and schemas are read with time-outs of their own.
     signal: clientSignal(reply),
+    turn: request.server.work.turns(request.principal.srn),
     conditionsOf(table, written) {
       const shown = targetOf(tableResource(written.find((one) => one.toLowerCase() === table.toLowerCase()) ?? table));
       requireVisible(request, table, shown);

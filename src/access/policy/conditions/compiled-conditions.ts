@@ -108,15 +108,36 @@ export function lengthWith({ filters }: CompiledConditions, values: CallerValues
   return length;
 }
 
-/** Of each caller whose values are kept: a simulation asks for the same ones up to a thousand times. */
-const appliedBy = new WeakMap<CallerValues, WeakMap<CompiledConditions, AppliedConditions>>();
+interface Kept {
+  readonly applied: Map<CompiledConditions, AppliedConditions>;
+  length: number;
+}
 
-/** @param values with all that the conditions use, see lengthWith() */
-export function applyConditions(conditions: CompiledConditions, values: CallerValues): AppliedConditions {
-  let known = appliedBy.get(values);
-  if (known === undefined) appliedBy.set(values, (known = new WeakMap()));
-  let applied = known.get(conditions);
-  if (applied === undefined) known.set(conditions, (applied = withValues(conditions, values)));
+/** What was applied last for the values of a caller: a simulation asks for the same statements a thousand times, and a query for each of its tables. */
+const keptBy = new WeakMap<CallerValues, Kept>();
+/** Characters of filters that are kept for a caller. */
+const MAX_KEPT_LENGTH = 256 * 1024;
+/** Of a statement besides its filters, so that the number of statements is bounded, too. */
+const KEPT_LENGTH = 1024;
+
+/** @param values with all that the conditions use @param length of lengthWith() */
+export function applyConditions(
+  conditions: CompiledConditions,
+  values: CallerValues,
+  length = lengthWith(conditions, values) ?? 0,
+): AppliedConditions {
+  const kept = keptBy.get(values) ?? { applied: new Map<CompiledConditions, AppliedConditions>(), length: 0 };
+  keptBy.set(values, kept);
+  const known = kept.applied.get(conditions);
+  if (known !== undefined) return known;
+  const applied = withValues(conditions, values);
+  const added = length + KEPT_LENGTH;
+  kept.length += added;
+  if (kept.length > MAX_KEPT_LENGTH) {
+    kept.applied.clear();
+    kept.length = added;
+  }
+  kept.applied.set(conditions, applied);
   return applied;
 }
 

@@ -60,7 +60,7 @@ export function partOf(
     length += added;
     if (length > MAX_LENGTH) break;
     statements.push(statement);
-    applied.push(applyConditions(conditions, values));
+    applied.push(applyConditions(conditions, values, added));
   }
   if (applied.length === 0) return undefined;
   const conditions = unionOf(applied);

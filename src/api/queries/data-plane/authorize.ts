@@ -1,5 +1,6 @@
 import type { TableName } from '../../../pinot/table-name.ts';
 import { EngineError } from '../../../pinot/types.ts';
+import type { Turn } from '../../../platform/long-work.ts';
 import {
   limitedText,
   type LimitedQueryDependencies,
@@ -40,18 +41,19 @@ export async function authorizeQuery(
 ): Promise<AllowedQuery> {
   const named = [...new Set(judged.all.flatMap(({ tables }) => tables))];
   if (named.length === 0) return { judged, tables: [], conditions: [] };
-  const reader = readerOf(exchange);
+  const reader = readerOf(exchange, judged.read.turn);
   const { tables, conditions } = await requireTables(reader, named, dependencies);
   if (conditions.size === 0) return { judged, tables, conditions: [] };
   return limitedQuery(exchange, judged, { reader, named, dependencies });
 }
 
 /** The caller of the query. */
-function readerOf(exchange: Exchange): TableReader {
+function readerOf(exchange: Exchange, turn: Turn): TableReader {
   const { principal, server, signal } = exchange;
   return {
     caller: principal.srn,
     signal,
+    turn,
     conditionsOf: (table, written) => requireReading(exchange, table, written),
     hasConditions: () => server.authorizer.hasConditions(principal),
     isReadInPart: (table) => isReadInPart(exchange, table),
@@ -89,14 +91,14 @@ async function limitedQuery(
   judged: JudgedQuery,
   { reader, named, dependencies }: Limiting,
 ): Promise<AllowedQuery> {
-  const { query, turn } = judged.read;
+  const { query } = judged.read;
   const text = requirePlain(judged);
   const context = {
     database: databaseOf(exchange.headers),
     queryOptions: query.queryOptions,
     multistage: judged.isMultistage,
   };
-  const { sql, tables, conditions } = await limitedText(reader, { text, context, named, turn }, dependencies);
+  const { sql, tables, conditions } = await limitedText(reader, { text, context, named }, dependencies);
   return {
     judged: { ...judged, sql, all: [sql], database: sql.database },
     tables,

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createEngine } from '../../../../src/pinot/connection.ts';
 import { TableSchemas } from '../../../../src/pinot/table-schemas.ts';
 import { systemClock } from '../../../../src/platform/clock.ts';
@@ -187,4 +187,21 @@ it('does not repeat a list of values without end', async () => {
   const values = { 'subject.claims.c': Array.from({ length: 1000 }, (_, index) => `v${index}`) };
   const { status, body } = await ask(await gatewayFor(), part({ rowFilters }), { values });
   expect([status, body.refusal]).toEqual([200, expect.stringContaining('more of them than a query can have')]);
+});
+
+it('lets others take turns between the tables of a query', async () => {
+  const gateway = await gatewayFor();
+  let turns = 0;
+  vi.spyOn(gateway.app.work, 'turns').mockReturnValue(() => {
+    turns++;
+    return undefined;
+  });
+  const names = Array.from({ length: 500 }, (_, index) => `none${index}`);
+  const statements = [
+    statement({ resources: ['srn2:table#none*'], actions: ['Query'], conditions: { rowFilters: ['a = 1'] } }),
+  ];
+  const { body } = await ask(gateway, { version: 'v1', statements }, { sql: `SELECT 1 FROM ${names.join(', ')}` });
+  expect(body.message).toContain('`none0`');
+  // Each table is authorized twice.
+  expect(turns).toBeGreaterThanOrEqual(2 * (names.length - 1));
 });
