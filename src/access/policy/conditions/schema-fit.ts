@@ -2,6 +2,7 @@ import type { Statement } from '../../../resources/policy.ts';
 import type { ValidationError } from '../../../resources/validation-message.ts';
 import { nearest } from '../../../resources/nearest.ts';
 import type { TableConditions } from '../../conditions.ts';
+import { inTurns, longWork, type Slices } from '../../../platform/long-work.ts';
 import { errorMessage } from '../../../platform/plain-error.ts';
 import { readableTable } from '../../sql/readable-table.ts';
 import { completeSrn, parseSrnPattern, patternMatches, type Deployment, type SrnPattern } from '../srn.ts';
@@ -78,18 +79,27 @@ export async function schemaFit(
   const checked = matchedTables(all, schemas.tables, schemas.deployment);
   const read = await readTables([...new Set(checked.flatMap(({ tables }) => tables))], schemas);
   const kept = new Set(stored.map((statement) => JSON.stringify([statement.resources, statement.conditions])));
-  const found: Found = { errors: [], warnings: [], unchecked: [], suggestions: 0 };
-  for (const [at, one] of checked.entries()) {
-    const statement = all[at];
-    const isStored = kept.has(JSON.stringify([statement?.resources, statement?.conditions]));
-    compare(one, read, found, isStored);
-  }
-  const { errors, warnings, unchecked } = found;
+  const isStored = (at: number): boolean => kept.has(JSON.stringify([all[at]?.resources, all[at]?.conditions]));
+  // Of a thousand statements with fifty tables each, this takes seconds.
+  const { errors, warnings, unchecked } = await inTurns(compareAll(checked, read, isStored), longWork.turns(WORK));
   return {
     errors: errors.slice(0, MAX_FOUND),
     warnings: warnings.slice(0, MAX_FOUND),
     unchecked: unchecked.slice(0, MAX_FOUND),
   };
+}
+
+/** One after the other, whoever writes the policies. */
+const WORK = 'conditions of policies';
+
+function* compareAll(
+  checked: readonly Checked[],
+  read: ReadonlyMap<string, ReadTable>,
+  isStored: (at: number) => boolean,
+): Slices<Found> {
+  const found: Found = { errors: [], warnings: [], unchecked: [], suggestions: 0 };
+  for (const [at, one] of checked.entries()) yield* compare(one, read, found, isStored(at));
+  return found;
 }
 
 interface Found extends Record<keyof SchemaFit, ValidationError[]> {
@@ -167,12 +177,12 @@ async function readTables(
   return read;
 }
 
-function compare(
+function* compare(
   { path, conditions, tables, others }: Checked,
   read: ReadonlyMap<string, ReadTable>,
   found: Found,
   isStored: boolean,
-): void {
+): Slices<void> {
   const { errors, warnings, unchecked } = found;
   const known: KnownTable[] = [];
   const unread: string[] = [];
@@ -185,7 +195,7 @@ function compare(
   if (others !== undefined)
     unchecked.push({ path, message: `the columns of some tables were not checked, because ${others}` });
   const isComplete = unread.length === 0 && others === undefined;
-  for (const { message, of, at } of problemsOf(conditions, known, found)) {
+  for (const { message, of, at } of yield* problemsOf(conditions, known, found)) {
     const everywhere = isComplete && of.length === known.length;
     const refused = everywhere ? '' : '; their queries are refused';
     (everywhere && !isStored ? errors : warnings).push({ path: `${path}${at}`, message: `${message}${refused}` });
@@ -205,11 +215,11 @@ interface Problem {
   readonly at: string;
 }
 
-function problemsOf(
+function* problemsOf(
   conditions: NonNullable<Statement['conditions']>,
   known: readonly KnownTable[],
   found: Found,
-): Problem[] {
+): Slices<Problem[]> {
   const compiled = compileConditions(conditions);
   const missing = namedColumns(conditions, compiled).flatMap(({ at, column }): Problem[] => {
     const lacking = known.filter(({ columns }) => !columns.has(column));
@@ -224,10 +234,12 @@ function problemsOf(
   });
   if (missing.length > 0) return missing;
   const whole = wholeConditions(compiled);
-  const reasons = known.map(({ table, columns }) => {
-    return { table, reason: whole === undefined ? undefined : readableTable(whole, columns) };
-  });
-  const refused = reasons.filter((one): one is { table: string; reason: string } => typeof one.reason === 'string');
+  const refused: { readonly table: string; readonly reason: string }[] = [];
+  for (const { table, columns } of known) {
+    const reason = whole === undefined ? undefined : readableTable(whole, columns);
+    if (typeof reason === 'string') refused.push({ table, reason });
+    yield;
+  }
   const [first] = refused;
   if (first === undefined) return [];
   const of = refused.map(({ table }) => table);

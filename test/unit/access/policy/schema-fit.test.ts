@@ -121,3 +121,20 @@ describe('what cannot be compared', () => {
     expect((await schemaFit(many, known({ tables }))).unchecked.length).toBeLessThanOrEqual(20);
   });
 });
+
+it('leaves the event loop to others meanwhile', async () => {
+  const columns = new Set(Array.from({ length: 1000 }, (_, index) => `c${index}`));
+  const tables = Array.from({ length: 50 }, (_, index) => `t${index}`);
+  const statements = Array.from({ length: 30 }, (_, index) => on('*', { columns: { deny: [`c${index}`] } }));
+  let turns = 0;
+  let done = false;
+  const count = (): void => {
+    turns++;
+    if (!done) setImmediate(count);
+  };
+  setImmediate(count);
+  const { errors, warnings } = await schemaFit(statements, known({ tables, columnsOf: async () => columns }));
+  done = true;
+  expect([errors, warnings]).toEqual([[], []]);
+  expect(turns).toBeGreaterThan(3);
+});
