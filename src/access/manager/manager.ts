@@ -190,6 +190,7 @@ export class RbacManager {
         statements,
         {
           deployment,
+          otherClusters: this.#otherClusters,
           tables: tables?.filter((table) => this.#maySee(caller, table)),
           columnsOf: async (table) => {
             if (!may('GetSchema', table) && !may('Query', table)) throw new Error('you may not read its schema');

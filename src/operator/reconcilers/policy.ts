@@ -126,7 +126,7 @@ export function policyReconciler(options?: PolicyOptions): Reconciler<'Policy', 
 /** Fits if there is nothing to compare. */
 async function fitOf(
   { statements }: Policy['spec'],
-  { deployment, schemas }: PolicyOptions,
+  { deployment, schemas, otherClusters: others = [] }: PolicyOptions,
   stopping: AbortSignal,
 ): Promise<SchemaFit> {
   const index = statements.findIndex(({ conditions }) => conditions !== undefined);
@@ -135,7 +135,9 @@ async function fitOf(
     return { ...FITS, unchecked: [{ path: `statements[${index}].conditions`, message: NO_PINOT }] };
   const signal = AbortSignal.any([stopping, AbortSignal.timeout(SCHEMAS_TIMEOUT_MS)]);
   const tables = await schemas.tableNames(signal).catch(() => undefined);
-  return schemaFit(statements, { deployment, tables, columnsOf: (table) => schemas.columnsOf(table, signal) });
+  const otherClusters = others.map(({ cluster }) => cluster);
+  const columnsOf = (table: string) => schemas.columnsOf(table, signal);
+  return schemaFit(statements, { deployment, tables, otherClusters, columnsOf });
 }
 
 /** The outcome that a policy had already, where it cannot be compared now: not to know is not to fit. */

@@ -15,6 +15,8 @@ export interface KnownSchemas {
   readonly deployment: Deployment;
   /** Names of the existing tables; undefined while they are not known. */
   readonly tables: readonly string[] | undefined;
+  /** Names of the other clusters of the environment, whose schemas are not known. */
+  readonly otherClusters?: readonly string[];
   /**
    * Names of the columns of a table; undefined for one without a schema.
    * @throws {Error} if they cannot be read, with the reason
@@ -58,6 +60,8 @@ interface Checked {
   readonly tables: readonly string[];
   /** Why there may be others; undefined if these are all. */
   readonly others: string | undefined;
+  /** Whether the statement also applies to tables of these names in other clusters, which may have other columns. */
+  readonly elsewhere: boolean;
 }
 
 /**
@@ -76,7 +80,7 @@ export async function schemaFit(
   if (first === undefined) return { errors: [], warnings: [], unchecked: [] };
   if (schemas.tables === undefined)
     return { errors: [], warnings: [], unchecked: [{ path: first.path, message: unknownTables }] };
-  const checked = matchedTables(all, schemas.tables, schemas.deployment);
+  const checked = matchedTables(all, schemas.tables, schemas);
   const read = await readTables([...new Set(checked.flatMap(({ tables }) => tables))], schemas);
   const kept = new Set(stored.map((statement) => JSON.stringify([statement.resources, statement.conditions])));
   const isStored = (at: number): boolean => kept.has(JSON.stringify([all[at]?.resources, all[at]?.conditions]));
@@ -113,15 +117,20 @@ export function fitText({ path, message }: ValidationError): string {
   return `\`${path}\`: ${message}`;
 }
 
-type Unmatched = Omit<Checked, 'tables' | 'others'> & Pick<Statement, 'resources'>;
+type Unmatched = Omit<Checked, 'tables' | 'others' | 'elsewhere'> & Pick<Statement, 'resources'>;
 
-function matchedTables(all: readonly Unmatched[], names: readonly string[], deployment: Deployment): Checked[] {
+function matchedTables(
+  all: readonly Unmatched[],
+  names: readonly string[],
+  { deployment, otherClusters = [] }: KnownSchemas,
+): Checked[] {
   const existing = new Set(names);
   const chosen = new Set<string>();
   let comparisons = 0;
   return all.map(({ path, conditions, resources }) => {
     const tables = new Set<string>();
     let others: string | undefined;
+    let elsewhere = false;
     const add = (name: string): void => {
       if (chosen.size < MAX_TABLES) chosen.add(name);
       if (chosen.has(name)) tables.add(name);
@@ -136,11 +145,14 @@ function matchedTables(all: readonly Unmatched[], names: readonly string[], depl
         break;
       }
       for (const name of candidates) {
-        if (isMatched(pattern, name, deployment)) add(name);
+        if (isMatched(pattern, name, deployment)) {
+          add(name);
+          elsewhere ||= otherClusters.some((cluster) => isMatched(pattern, name, { ...deployment, cluster }));
+        }
         if (others !== undefined) break;
       }
     }
-    return { path, conditions, tables: [...tables], others };
+    return { path, conditions, tables: [...tables], others, elsewhere };
   });
 }
 
@@ -178,7 +190,7 @@ async function readTables(
 }
 
 function* compare(
-  { path, conditions, tables, others }: Checked,
+  { path, conditions, tables, others, elsewhere }: Checked,
   read: ReadonlyMap<string, ReadTable>,
   found: Found,
   isStored: boolean,
@@ -194,7 +206,7 @@ function* compare(
   if (unread.length > 0) unchecked.push({ path, message: `the columns of ${listed(unread)} could not be checked` });
   if (others !== undefined)
     unchecked.push({ path, message: `the columns of some tables were not checked, because ${others}` });
-  const isComplete = unread.length === 0 && others === undefined;
+  const isComplete = unread.length === 0 && others === undefined && !elsewhere;
   for (const { message, of, at } of yield* problemsOf(conditions, known, found)) {
     const everywhere = isComplete && of.length === known.length;
     const refused = everywhere ? '' : '; their queries are refused';

@@ -138,3 +138,20 @@ it('leaves the event loop to others meanwhile', async () => {
   expect([errors, warnings]).toEqual([[], []]);
   expect(turns).toBeGreaterThan(3);
 });
+
+describe('conditions of tables in several clusters', () => {
+  const others = known({ otherClusters: ['second'] });
+  const conditions: Conditions = { rowFilters: ["country = 'de'"] };
+
+  it('are a warning where a table of another cluster may have the columns', async () => {
+    const { errors, warnings } = await schemaFit([on('deals', conditions)], others);
+    expect(errors).toEqual([]);
+    expect(warnings).toMatchObject([{ path: 'statements[0].conditions.rowFilters[0]' }]);
+  });
+
+  it('are refused where the statement names this cluster', async () => {
+    const own = statement({ resources: ['srn2:cluster#pinot:table#deals'], conditions });
+    const { errors } = await schemaFit([own], others);
+    expect(errors).toMatchObject([{ message: 'the column `country` does not exist in `deals`' }]);
+  });
+});
