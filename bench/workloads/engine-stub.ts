@@ -240,6 +240,8 @@ function ofTable(path: string, table: number): string | undefined {
       upsertPartitionToServerPrimaryKeyCountMap: Object.fromEntries(keys),
     });
   }
+  // The file of a segment, of which only the head is requested.
+  if (/^\/segments\/[^/]+\/[^/]+$/u.test(path)) return '';
   return undefined;
 }
 

@@ -19,16 +19,26 @@ export class FileReadings {
     this.#calls = calls;
   }
 
-  /** The files of a table's sample of segments. `pause` waits before a missing one is requested again. */
-  async read({ entry, segments }: TableState, pause: () => Promise<void>): Promise<Read<FileSample>> {
+  /**
+   * The files of a table's sample of segments.
+   * @param turn runs calls when it is the table's turn
+   * @param pause waits before a missing file is requested again; other tables have their turns meanwhile
+   */
+  async read(
+    { entry, segments }: TableState,
+    { turn, pause }: { readonly turn: <T>(calls: () => Promise<T>) => Promise<T>; readonly pause: () => Promise<void> },
+  ): Promise<Read<FileSample>> {
     // A failure is that of the metadata.
     if (!segments.ok) return NOT_READ;
     const { served } = segments.value.files;
     return this.#reader.read(async () => {
-      const missing = await this.#missing(entry, served);
-      if (missing.length > 0) await pause();
-      const still = missing.length > 0 ? await this.#missing(entry, missing) : [];
-      const known = await Promise.all(still.map(async (segment) => (await this.#isServed(entry, segment)) && segment));
+      const missing = await turn(() => this.#missing(entry, served));
+      if (missing.length === 0) return { asked: served.length, missing: sampleOf([]) };
+      await pause();
+      const known = await turn(async () => {
+        const still = await this.#missing(entry, missing);
+        return Promise.all(still.map(async (segment) => (await this.#isServed(entry, segment)) && segment));
+      });
       return { asked: served.length, missing: sampleOf(known.filter((segment) => segment !== false)) };
     });
   }

@@ -317,7 +317,10 @@ export class TablesGatherer {
   async #readFiles({ state, segmentMetadata }: TableReads): Promise<void> {
     await segmentMetadata;
     if (!this.#needs('files') || !state.enabled) return;
-    state.files = await this.#queues.files.run(() => this.#files.read(state, () => this.#pause()));
+    state.files = await this.#files.read(state, {
+      turn: (calls) => this.#queues.files.run(calls),
+      pause: () => this.#pause(),
+    });
   }
 
   async #serverPart(part: ServerPart, { state, assignment, enabled, segmentMetadata }: TableReads): Promise<void> {

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { CheckOutcome } from '../../../../../src/health/check.ts';
 import { createGather } from '../../../../../src/health/gather/gather.ts';
+import { FileReadings } from '../../../../../src/health/gather/tables/file-readings.ts';
 import { runChecks } from '../../../../../src/health/run/run.ts';
 import { resolveSettings } from '../../../../../src/health/settings.ts';
 import { systemClock } from '../../../../../src/platform/clock.ts';
@@ -75,6 +76,26 @@ describe('the files of segments', () => {
     engine.on('HEAD', 'controller', file, response);
     expect(await outcome()).toMatchObject({ status: 'PASS' });
     expect(requests).toBe(2);
+  });
+
+  it('let other tables be asked while a table waits to ask again', async () => {
+    const reader = {
+      read: async (reading: () => Promise<unknown>) => ({ ok: true, value: await reading() }),
+      response: async () => ({ status: 404, headers: OF_CONTROLLER }),
+    };
+    const calls = { call: () => ({ path: '/' }), segmentNode: async () => undefined };
+    const state = { entry: { rawName: 'ev' }, segments: { ok: true, value: { files: { served: ['a', 'b'] } } } };
+    let turns = 0;
+    const atPause: number[] = [];
+    const read = new FileReadings(reader as never, calls as never).read(state as never, {
+      turn: async (work) => {
+        turns += 1;
+        return work().finally(() => (turns -= 1));
+      },
+      pause: async () => void atPause.push(turns),
+    });
+    expect(await read).toMatchObject({ value: { asked: 2 } });
+    expect(atPause).toEqual([0]);
   });
 
   it('of a segment that was deleted meanwhile are not missing', async () => {
