@@ -44,6 +44,10 @@ const REASONS: readonly Reason[] = [
     text: 'Not known. It was measured once and misses by a few hundredths; the rows beside it (the front of the same result, the file store) meet their goals',
   },
   {
+    work: /^a query of a whole table, 10 KB, of a caller whose policies limit another table: CPU of the gateway$/,
+    text: 'It was measured once and misses by a hundredth or two. The caller has a condition, so each decision also looks for those of the table; callers without any condition are the peer',
+  },
+  {
     work: /^pass-through of POST \/query\/sql, 10 KB/,
     text: 'The peers neither read and judge the text, nor check a credential, count the request by its caller, or compare the tables in the response. The profile (under "What the hot paths spend") is flat: the largest part is the two writes to sockets, as in the peers; each of these checks is 3 to 8 % with what it calls',
   },
