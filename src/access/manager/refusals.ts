@@ -35,7 +35,7 @@ export function assigning(what: string, role: string): Attempt {
   return { what, right: 'AssignRole', on: roleResource(role), unread };
 }
 
-/** Whoever gets the secret of a service token has its roles. */
+/** Anyone who holds the secret of a service token has its roles. */
 export function takingOver(token: string, role: string): Attempt {
   const what = `rotate service token \`${token}\``;
   const unnamed = `you may not ${what}: a statement of one of its roles, which you may not read, exceeds what you hold`;

@@ -93,7 +93,7 @@ export async function schemaFit(
   };
 }
 
-/** One after the other, whoever writes the policies. */
+/** Comparisons take turns with each other, for all callers together. */
 const WORK = 'conditions of policies';
 
 function* compareAll(
