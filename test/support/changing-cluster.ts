@@ -64,6 +64,8 @@ export class ChangingCluster implements Engine {
   readonly requests: string[] = [];
   /** Answers in place of the cluster's own, by the path. */
   readonly answers = new Map<string, unknown>();
+  /** Segments whose files the deep store has lost. */
+  readonly lostFiles = new Set<string>();
   version = '1.5.1';
   /** Called with each path before the response. */
   onRequest: (path: string) => void = () => undefined;
@@ -103,7 +105,7 @@ export class ChangingCluster implements Engine {
     this.requests.push(`${request.method} ${path}`);
     this.onRequest(path);
     if (request.signal?.aborted === true) throw new EngineError('aborted', 'the caller gave up');
-    const body = this.answers.has(path) ? this.answers.get(path) : this.#body(url, path);
+    const body = this.answers.has(path) ? this.answers.get(path) : this.#body(url, path, request.method);
     return {
       status: body === undefined ? 404 : 200,
       headers: { 'pinot-controller-version': `${this.version}-stub` },
@@ -111,13 +113,15 @@ export class ChangingCluster implements Engine {
     };
   }
 
-  #body(url: string, path: string): unknown {
+  #body(url: string, path: string, method: string): unknown {
+    if (method === 'HEAD') return this.#file(path);
     if (path === '/health')
       return this.servers.get(`Server_${new URL(url).hostname}_8098`)?.live === false ? 'DOWN' : 'OK';
     if (path === '/query/sql') return { resultTable: { rows: [[0]] }, exceptions: [], numServersQueried: 2 };
     const [, operation, node = ''] = /^\/zk\/(\w+)\?path=\/c(.*)$/u.exec(path) ?? [];
     if (operation === 'lsl') return this.nodes.children(node);
     if (operation === 'ls') return Object.keys(this.nodes.children(node) ?? {});
+    if (operation === 'get') return this.#segmentNode(node);
     if (operation !== undefined) return this.#nodes(node);
     if (path === '/cluster/info') return { clusterName: CLUSTER };
     if (path === '/cluster/configs') return this.clusterConfig;
@@ -127,6 +131,14 @@ export class ChangingCluster implements Engine {
       return { leadControllerEntryMap: { p0: { leadControllerId: CONTROLLER, tableNames } } };
     }
     return this.#tableBody(path);
+  }
+
+  #segmentNode(node: string): unknown {
+    const [, name = '', segment = ''] = /^\/PROPERTYSTORE\/SEGMENTS\/([^/]+)\/(.+)$/u.exec(node) ?? [];
+    const table = this.tables.get(name);
+    const state = table?.segments.get(segment);
+    if (table === undefined || state === undefined) return undefined;
+    return { id: segment, simpleFields: metadata(table, segment, state) };
   }
 
   #nodes(node: string): unknown {
@@ -175,6 +187,13 @@ export class ChangingCluster implements Engine {
     }
   }
 
+  /** The head of a segment's file. */
+  #file(path: string): string | undefined {
+    const [, rawName = '', segment = ''] = /^\/segments\/([^/]+)\/([^/]+)$/u.exec(path) ?? [];
+    const known = [...this.tables.values()].some((table) => table.rawName === rawName && table.segments.has(segment));
+    return known && !this.lostFiles.has(segment) ? '' : undefined;
+  }
+
   #tableBody(path: string): unknown {
     const [, name = ''] = /^\/(?:tables|segments)\/([^/?]+)\//u.exec(path) ?? [];
     const type = /[?&]type=(\w+)/u.exec(path)?.[1];
@@ -202,7 +221,10 @@ export class ChangingCluster implements Engine {
       );
       return { [table.type]: states, [other]: null };
     }
-    if (path.endsWith('/zkmetadata')) return ofSegments(metadata);
+    if (path.endsWith('/zkmetadata')) {
+      const documents = [...table.segments].map(([name, segment]) => [name, metadata(table, name, segment)]);
+      return Object.fromEntries(documents);
+    }
     if (path.includes('/state?')) return { state: table.enabled ? 'enabled' : 'disabled' };
     if (path.includes('/needReload')) {
       const list = used.filter(live).map((server) => [server, { needReload: table.needsReload }]);
@@ -242,13 +264,14 @@ export class ChangingCluster implements Engine {
   }
 }
 
-function metadata(segment: SimulatedSegment): object {
+function metadata(table: SimulatedTable, name: string, segment: SimulatedSegment): object {
   if (segment.consuming) return { 'segment.realtime.status': 'IN_PROGRESS', 'segment.realtime.startOffset': '0' };
   return {
     'segment.total.docs': String(segment.docs),
     'segment.size.in.bytes': String(segment.packed),
     'segment.start.time': String(segment.start),
     'segment.end.time': String(segment.end),
+    'segment.download.url': `http://controller/segments/${table.rawName}/${name}`,
   };
 }
 

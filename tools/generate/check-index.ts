@@ -92,6 +92,11 @@ const KEPT_PART_TEXTS: Readonly<Record<KeptPart, KeptPartText>> = {
     untraced:
       'segments of other tables that are replaced under the same names, as by a second push or by compaction of an upsert table',
   },
+  files: {
+    data: 'files of segments, if none is missing',
+    stamps: 'as for metadata',
+    untraced: 'a file that is deleted from the deep store',
+  },
   size: {
     data: 'sizes of segments',
     stamps:
@@ -125,7 +130,7 @@ ${Object.values(KEPT_PART_TEXTS)
   .map(({ data, stamps, untraced }) => `| ${data} | ${stamps} | ${untraced} |`)
   .join('\n')}
 
-The other data is read in each run: instances and their health, configurations of tables and of the cluster, schemas, instance partitions, broker resource, lead controllers, sizes of nodes, tasks of minions, files of segments (two for each table), queries, primary keys, and rows in consuming segments. So a run makes at least one query for each table, and
+The other data is read in each run: instances and their health, configurations of tables and of the cluster, schemas, instance partitions, broker resource, lead controllers, sizes of nodes, tasks of minions, queries, primary keys, and rows in consuming segments. So a run makes at least one query for each table, and
 a call to the servers for each table that has primary keys or consuming segments.
 
 | check | data that can be from an earlier run | a fault is seen |

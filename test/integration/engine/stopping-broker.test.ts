@@ -12,6 +12,12 @@ import { until } from '../../support/until.ts';
 // No query of the multi-stage engine: 1.5.1 lets those of a restarted broker time out until the servers connect to it again.
 const QUERIES = ['SELECT COUNT(*) FROM customers', 'SELECT customerId, name FROM customers LIMIT 500'];
 
+/**
+ * The brokers of the test share a JVM, and one that starts sets the list of query rewriters of all of them while they parse
+ * (`QueryRewriterFactory.init`). Brokers with a JVM of their own do so before their port is open.
+ */
+const SHARED_JVM = /^150 SQLParsingError:\s+java\.util\.ConcurrentModificationException\b/u;
+
 let pinot: Pinot;
 let engine: Engine & KnownTables;
 let app: FastifyInstance;
@@ -61,6 +67,7 @@ it('stop and start under traffic, and every query gets a response', async () => 
   const caller = async (index: number): Promise<void> => {
     for (let turn = index; !load.over; turn++) {
       const answer = await ask(QUERIES[turn % QUERIES.length] ?? '');
+      if (SHARED_JVM.test(answer)) continue;
       seen.set(answer, (seen.get(answer) ?? 0) + 1);
     }
   };

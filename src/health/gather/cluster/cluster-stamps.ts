@@ -18,7 +18,15 @@ export interface StatLists {
 }
 
 /** Parts of a table that are kept between runs. All of them depend on the ideal state. */
-export const KEPT_PARTS = ['assignment', 'externalView', 'segmentMetadata', 'size', 'reload', 'rebalance'] as const;
+export const KEPT_PARTS = [
+  'assignment',
+  'externalView',
+  'segmentMetadata',
+  'files',
+  'size',
+  'reload',
+  'rebalance',
+] as const;
 export type KeptPart = (typeof KEPT_PARTS)[number];
 
 /** Limits that are applied while a part is read. */
@@ -89,6 +97,7 @@ export class ClusterStamps {
       case 'externalView':
         return joined(idealState, config, view);
       case 'segmentMetadata':
+      case 'files':
         return joined(idealState, config, this.#segments(entry), String(this.#limits.smallSegmentBytes));
       case 'size': {
         const { smallSegmentBytes, smallSegmentFraction } = this.#limits;

@@ -146,6 +146,10 @@ const PARTS: Readonly<Record<KeptPart, (state: TableState) => Partial<TableState
     if (!segments.ok) return unreadOr(segments);
     return orphans.isEmpty ? { segments, consumingStarts } : undefined;
   },
+  files: ({ files }) => {
+    if (!files.ok) return unreadOr(files);
+    return files.value.missing.count > 0 ? undefined : { files };
+  },
   // A reload changes the sizes, and no node in ZooKeeper.
   size: ({ size, reload }) => {
     if (!size.ok) return unreadOr(size);

@@ -316,7 +316,7 @@ export class TablesGatherer {
 
   async #readFiles({ state, segmentMetadata }: TableReads): Promise<void> {
     await segmentMetadata;
-    if (!this.#needs('files') || !state.enabled) return;
+    if (!this.#needs('files') || !state.enabled || state.kept.has('files')) return;
     state.files = await this.#files.read(state, {
       turn: (calls) => this.#queues.files.run(calls),
       pause: () => this.#pause(),

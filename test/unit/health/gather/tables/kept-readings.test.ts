@@ -269,6 +269,25 @@ describe('what is kept', () => {
     }
   });
 
+  it('has the files of segments, until one of them was seen to be missing', async () => {
+    const runs = await known();
+    const [segment = ''] = table(runs, 'off0_OFFLINE').segments.keys();
+    const missing = async (): Promise<unknown> => {
+      const { tables } = await runs.next();
+      const files = tables.ok ? tables.value.find(({ name }) => name === 'off0_OFFLINE')?.files : undefined;
+      return files?.ok === true ? files.value.missing.names : files;
+    };
+    const asked = () => runs.tableRequests.includes(`HEAD /segments/off0/${segment}`);
+    runs.cluster.lostFiles.add(segment);
+    expect([await missing(), asked()]).toEqual([[], false]);
+    runs.advance(6 * HOUR_MS);
+    expect([await missing(), asked()]).toEqual([[segment], true]);
+    expect([await missing(), asked()]).toEqual([[segment], true]);
+    runs.cluster.lostFiles.clear();
+    expect([await missing(), asked()]).toEqual([[], true]);
+    expect([await missing(), asked()]).toEqual([[], false]);
+  });
+
   it('is not what was written less than a minute before', async () => {
     const runs = new Runs();
     runs.cluster.nodes.stepClock(systemClock.now() - Date.parse('2025-01-01T00:00:00Z'));
