@@ -26,6 +26,7 @@ async function compose(boot: Boot): Promise<number> {
     storeKind: 'kubernetes',
     engine,
     usageDocument: configMapDocument(transport, settings['usage-config-map'], 'usage'),
+    endedSessionsDocument: configMapDocument(transport, settings['usage-config-map'], 'ended-sessions'),
     before: settings['token-file'] === undefined ? [] : [await openTokenFile(boot, settings['token-file'])],
     // Without a credential for the gateways the operator's cleaner cannot call them: each gateway cleans itself.
     cleansResults: live.get()['controller.admin.auth.url'] === undefined,

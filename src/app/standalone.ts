@@ -42,12 +42,15 @@ async function compose(boot: Boot, context: CommandContext): Promise<number> {
   startControllers(boot, { store, engine });
   const { file, newToken } = await createAdministrator(store, dataDir, settings['recover-admin']);
   const tokens = await openTokenFile(boot, settings['token-file'] ?? file);
+  const sessionKeyFile = settings['ui-session-key-file'] ?? (await ensureSessionKey(dataDir));
   const app = await composeRestApi(boot, {
     store,
     storeKind: 'folder',
     engine,
-    sessionKeyFile: await ensureSessionKey(dataDir),
+    sessionKeyFile,
     usageDocument: fileDocument(resolve(dataDir, 'access-usage.json')),
+    // Beside the keys, so that processes with the same keys share it.
+    endedSessionsDocument: fileDocument(`${sessionKeyFile}.ended`),
     before: [tokens],
     cleansResults: true,
   });

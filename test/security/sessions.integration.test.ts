@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -139,6 +139,26 @@ describe('a session', () => {
     const after = await start();
     expect(await whoami(after.url, withCookie(cookie))).toBe(200);
     await after.stop();
+  });
+
+  it('that was signed out is accepted by no gateway, and not after a restart', async () => {
+    const data = { ...shared(), 'data-dir': join(folder, 'third'), controllers: 'http://127.0.0.1:9' };
+    const third = await startTestService(standalone, data);
+    const copies = [await signIn(one.url, token), await signIn(one.url, token)];
+    const [copy = '', kept = ''] = copies;
+    for (const { url } of [other, third]) expect(await whoami(url, withCookie(copy))).toBe(200);
+    const ended = await fetch(`${one.url}/ui/session`, { method: 'DELETE', headers: withCookie(copy) });
+    expect(ended.status).toBe(204);
+    for (const { url } of [one, other, third])
+      await until('the session ends', async () => (await whoami(url, withCookie(copy))) === 401);
+    await third.stop();
+    const restarted = await startTestService(standalone, data);
+    expect(await whoami(restarted.url, withCookie(copy))).toBe(401);
+    for (const { url } of [one, other, restarted]) expect(await whoami(url, withCookie(kept))).toBe(200);
+    await restarted.stop();
+    // Neither the session nor the token is in the list.
+    const list = await readFile(join(folder, 'keys.ended'), 'utf8');
+    expect(list).toMatch(/^[\w-]{22} [\w-]{8} \d+\n$/u);
   });
 
   it('ends with its token at every gateway', async () => {

@@ -228,7 +228,7 @@ export function registerOidcSignIn(app: FastifyInstance, oidc: OidcSignIn | unde
           401,
           `the identity provider sent no \`${oidc.token}\`: check the scope and the audience in its settings`,
         );
-      await request.server.requireValidToken(request, token);
+      await request.server.authenticateToken(request, token);
       await openSession(request, reply, token);
       return reply.code(204).send();
     },

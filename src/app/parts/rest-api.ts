@@ -22,8 +22,6 @@ import { countDecisions, countRejects, observeRequests, observeStore } from '../
 import type { QueryService } from './query-service.ts';
 import { rbacManager } from '../../api/rbac/index.ts';
 import { ui } from '../../api/ui/index.ts';
-import { processSessionKeys, sessionKeysFromFile } from '../../api/server/authentication/session-keys.ts';
-import { Sessions } from '../../api/server/authentication/sessions.ts';
 import type { Directory } from '../../access/directory.ts';
 import type { QueueMetrics } from '../../platform/fair-queue.ts';
 import { systemClock } from '../../platform/clock.ts';
@@ -39,6 +37,7 @@ import { readCertificate } from './certificate.ts';
 import { oidcAuthenticator, oidcSignIn } from './oidc.ts';
 import { protocolOf } from '../../results/stores/result-stores.ts';
 import { identityOf, openQueryService } from './queries.ts';
+import { openSessions } from './sessions.ts';
 import { openTracing } from './tracing.ts';
 import { viewProblem } from './view-age.ts';
 
@@ -50,6 +49,8 @@ export interface RestApiDependencies {
   readonly sessionKeyFile?: string;
   /** Where the record of the use of access is stored. */
   readonly usageDocument: SharedDocument;
+  /** Where the sessions of the dashboard are listed that ended by a sign-out. */
+  readonly endedSessionsDocument: SharedDocument;
   /** Authenticators that recognise their tokens by form or content; called before OIDC. */
   readonly before?: readonly Authenticator[];
   /** Authenticators that send any token to an authority; called last. */
@@ -113,7 +114,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiDependencies): Pr
       ...(oidc ? [oidc] : []),
       ...(parts.after ?? []),
     ]),
-    sessions: sessionsOf(boot, parts.sessionKeyFile),
+    sessions: openSessions(boot, parts),
     viewProblem: viewProblem(() => store.health(), parts.storeKind === 'kubernetes' ? settings['max-view-age'] : 0),
     authorizer: countDecisions(registry, directory),
     audit: openAuditLog(boot, directory, store),
@@ -158,17 +159,6 @@ function limitsOf(settings: Settings, directory: Directory, observer: QueueMetri
     rolesOf: (principal) => directory.rolesOf(principal),
     clock: systemClock,
     observer,
-  });
-}
-
-/** The sessions of the dashboard. */
-function sessionsOf({ settings, log }: Boot, file: string | undefined): Sessions {
-  const path = settings['ui-session-key-file'] ?? file;
-  const onProblem = (problem: string): void => log.warn({ problem }, 'session keys not read');
-  return new Sessions({
-    keys: path === undefined ? processSessionKeys() : sessionKeysFromFile({ path, clock: systemClock, onProblem }),
-    maxAgeMs: settings['ui-session-max-age'],
-    clock: systemClock,
   });
 }
 

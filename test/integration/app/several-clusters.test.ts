@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -60,10 +60,15 @@ beforeAll(async () => {
   const file = await settingsOfCrm();
   operator = await startOperator({ 'cluster-files': file });
   const results = [`olap.broker.pagination.protocol=file`, `olap.broker.pagination.file.data.dir=${folder}/results`];
+  // The page itself is not needed, so the dashboard need not have been built.
+  await mkdir(join(folder, 'ui', 'assets'), { recursive: true });
+  await writeFile(join(folder, 'ui', 'index.html'), '<!doctype html>');
+  await writeFile(join(folder, 'session-keys'), 'k'.repeat(43));
+  const dashboard = { 'ui-folder': join(folder, 'ui'), 'ui-session-key-file': join(folder, 'session-keys') };
   const start = (settings: Readonly<Record<string, string>>): Promise<RunningProduct> =>
     startProduct(api, 'gateway', {
       namespace: NAMESPACE,
-      settings,
+      settings: { ...dashboard, ...settings },
       properties: [...results, `olap.broker.pagination.temp.dir=${folder}/temporary`],
       onStart: (program) => programs.push(program),
     });
@@ -127,6 +132,29 @@ describe('several Pinot clusters in one environment', () => {
     await expect.poll(() => statuses(everywhere), SLOW).toEqual([200, 200]);
     await expect.poll(() => statuses(crmOnly), SLOW).toEqual([403, 200]);
     await expect.poll(() => statuses(shopOnly), SLOW).toEqual([200, 403]);
+  });
+
+  it('end a session of the dashboard by a sign-out at one of them', async () => {
+    const token = await tokenFor('shop', 'signed-out', 'srn2:table#*');
+    const authorization = `Bearer ${token}`;
+    const session = async (at: Name, method: string, headers: Record<string, string>): Promise<Response> =>
+      fetch(`${gateways[at].url}/ui/session`, { method, headers, signal: AbortSignal.timeout(WAIT_LIMIT_MS) });
+    const opened = await session('shop', 'POST', { authorization });
+    const cookie = opened.headers.get('set-cookie')?.split(';', 1)[0] ?? '';
+    const signedIn = { cookie, 'x-olap-warden-ui': '1' };
+    const statuses = async () => {
+      const answers = await Promise.all(NAMES.map((name) => session(name, 'GET', signedIn)));
+      return answers.map(({ status }) => status);
+    };
+    await expect.poll(statuses, SLOW).toEqual([200, 200]);
+    expect((await session('shop', 'DELETE', signedIn)).status).toBe(204);
+    await expect.poll(statuses, SLOW).toEqual([401, 401]);
+    // Beside the record of use, so that the gateways need no further right.
+    const { stdout } = await api.mustKubectl([
+      ...['-n', NAMESPACE, 'get', 'configmap', 'olap-warden-access-usage'],
+      ...['-o', 'jsonpath={.data.ended-sessions}'],
+    ]);
+    expect(stdout).toMatch(/^[\w-]{22} [\w-]{8} \d+$/u);
   });
 
   it('have a report each, with the tables of their cluster', async () => {

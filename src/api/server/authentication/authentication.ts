@@ -12,8 +12,8 @@ import type { Sessions } from './sessions.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Checks a token that is not the credential of the request. @throws {HttpError} 401, 429, 503 */
-    requireValidToken: (request: RequestContext, token: string) => Promise<void>;
+    /** Sets `request.principal` to that of a token that is not the credential of the request. @throws {HttpError} 401, 429, 503 */
+    authenticateToken: (request: RequestContext, token: string) => Promise<void>;
   }
 }
 
@@ -123,9 +123,9 @@ export class Authentication {
     request.principal = await this.#verify(request, credential);
   }
 
-  /** Whether a token would be accepted, as authenticate() finds it. @throws {HttpError} 401, 429, 503 */
-  async requireValid(request: RequestContext, token: string): Promise<void> {
-    await this.#verify(request, { scheme: 'bearer', token });
+  /** As authenticate(), with a token that the request does not have as its credential. @throws {HttpError} 401, 429, 503 */
+  async authenticateToken(request: RequestContext, token: string): Promise<void> {
+    request.principal = await this.#verify(request, { scheme: 'bearer', token });
   }
 
   async #verify(request: RequestContext, credential: Credential): Promise<Principal> {
@@ -174,7 +174,7 @@ export class Authentication {
 /** Authenticates all requests of `app` to routes that are not public. */
 export function registerAuthentication(app: FastifyInstance, authentication: Authentication): void {
   app.decorateRequest('principal', null as unknown as Principal);
-  app.decorate('requireValidToken', (request, token) => authentication.requireValid(request, token));
+  app.decorate('authenticateToken', (request, token) => authentication.authenticateToken(request, token));
   app.addHook('onRequest', async (request) => {
     if (request.is404 || request.routeOptions.config.public === true) return;
     await authentication.authenticate(request);

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Principal } from '../../../access/principal.ts';
 import type { RequestContext } from '../context.ts';
 import { HttpError } from '../errors.ts';
 import { MAX_TOKEN_BYTES } from './sessions.ts';
@@ -64,9 +65,15 @@ export async function openSession(request: FastifyRequest, reply: FastifyReply, 
   void reply.header('set-cookie', cookie(request, session, ''));
 }
 
-/** Deletes the cookie, and ends its session at this gateway. */
+/** Deletes the cookie, and ends its session: `request.principal` is then whose it was. */
 export async function endSession(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const session = sessionCookie(request);
-  if (session !== undefined) await request.server.sessions.end(session);
+  const opened = session === undefined ? undefined : await request.server.sessions.open(session);
+  if (session !== undefined && opened !== undefined && 'token' in opened) {
+    // Also where its token is not accepted now: it may be accepted again.
+    await request.server.authenticateToken(request, opened.token).catch(() => undefined);
+    const principal = request.principal as Principal | null;
+    await request.server.sessions.end(session, principal?.srn ?? '');
+  }
   void reply.header('set-cookie', cookie(request, '', '; Max-Age=0'));
 }

@@ -1,8 +1,8 @@
-import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hash, randomBytes } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import type { WallClock } from '../../../platform/clock.ts';
-import { LruCache } from '../../../platform/lru.ts';
-import type { SessionKeys } from './session-keys.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import { EndedSessions } from './ended-sessions.ts';
+import type { SessionKey, SessionKeys } from './session-keys.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -15,7 +15,9 @@ export interface SessionOptions {
   readonly keys: SessionKeys;
   /** Time after its opening at which a session ends, in milliseconds. */
   readonly maxAgeMs: number;
-  readonly clock: WallClock;
+  readonly clock: Clock;
+  /** The sessions that a sign-out has ended; by default, those of this process. */
+  readonly ended?: EndedSessions;
 }
 
 /** The content of a session cookie: the token, or why there is none. */
@@ -31,10 +33,18 @@ const TIME_BYTES = 8;
 /** Longer than any token that is accepted. A session of a longer one could not be opened. */
 export const MAX_TOKEN_BYTES = 16_384;
 
-/** Sessions that were ended by a sign-out. Of more, the oldest are forgotten. */
-const MAX_ENDED = 10_000;
-
 const INVALID = 'the session is invalid, or the gateway has other session keys: sign in again';
+
+/** Characters of base64url; 96 bits are not found by chance. */
+const DIGEST_LENGTH = 22;
+const OWNER_LENGTH = 8;
+
+/** A session that this process can open. */
+interface Unsealed {
+  readonly key: SessionKey;
+  readonly digest: string;
+  readonly content: Buffer;
+}
 
 /**
  * Sessions of the dashboard: the token, compressed and sealed with a key of the gateways. Nothing is stored, except which were ended. The token is verified at each request,
@@ -44,18 +54,26 @@ const INVALID = 'the session is invalid, or the gateway has other session keys: 
  * which a JSON Web Token would not fit into a cookie after two encodings.
  */
 export class Sessions {
-  readonly #options: SessionOptions;
-
-  /** Sessions that were ended before their time, at this gateway: a copy of the cookie is no longer accepted. */
-  readonly #ended = new LruCache<string, true>({ maxWeight: MAX_ENDED });
+  readonly #options: Required<SessionOptions>;
 
   constructor(options: SessionOptions) {
-    this.#options = options;
+    this.#options = { ended: new EndedSessions(options), ...options };
   }
 
-  /** Ends a session, which must be valid: otherwise anybody could fill the list. */
-  async end(value: string): Promise<void> {
-    if ('token' in (await this.open(value))) this.#ended.set(digestOf(value), true);
+  /**
+   * Ends a session before its time: a copy of the cookie is no longer accepted. It must be valid, because otherwise anybody could fill the list.
+   * @param owner SRN of whose session it is; empty where its token cannot be verified
+   */
+  async end(value: string, owner: string): Promise<void> {
+    const unsealed = await this.#unseal(value);
+    if (unsealed === undefined || !('token' in (await this.#read(unsealed)))) return;
+    const { digest, key, content } = unsealed;
+    this.#options.ended.add({
+      digest,
+      // With the key, because the list of names is not secret and readers of the document could try them.
+      owner: createHmac('sha256', key.secret).update(owner).digest('base64url').slice(0, OWNER_LENGTH),
+      end: Math.ceil((openedAt(content) + this.#options.maxAgeMs) / 1000),
+    });
   }
 
   /** The value of the session cookie for a token that has been verified. */
@@ -72,23 +90,32 @@ export class Sessions {
 
   /** The token of a session cookie. It is not verified yet. */
   async open(value: string): Promise<OpenedSession> {
+    const unsealed = await this.#unseal(value);
+    return unsealed === undefined ? { problem: INVALID } : this.#read(unsealed);
+  }
+
+  async #unseal(value: string): Promise<Unsealed | undefined> {
     const [, id = '', text = ''] = FORM.exec(value) ?? [];
     const key = id === '' ? undefined : await this.#options.keys.find(id);
-    if (key === undefined) return { problem: INVALID };
-    if (this.#ended.get(digestOf(value)) !== undefined)
-      return { problem: 'the session was ended by a sign-out: sign in again' };
-    const content = unseal(Buffer.from(text, 'base64url'), key.secret, authenticated(id));
-    if (content === undefined) return { problem: INVALID };
-    const { maxAgeMs, clock } = this.#options;
-    const openedAt = Number(content.readBigUInt64BE());
-    if (clock.now() - openedAt >= maxAgeMs) return { problem: 'the session has expired: sign in again' };
+    if (key === undefined) return undefined;
+    const bytes = Buffer.from(text, 'base64url');
+    const content = unseal(bytes, key.secret, authenticated(id));
+    // Of the bytes: several texts have the same bytes, because the last character has bits without meaning.
+    const digest = hash('sha256', bytes, 'base64url').slice(0, DIGEST_LENGTH);
+    return content && { key, digest, content };
+  }
+
+  async #read({ digest, content }: Unsealed): Promise<OpenedSession> {
+    const { maxAgeMs, clock, ended } = this.#options;
+    if (clock.now() - openedAt(content) >= maxAgeMs) return { problem: 'the session has expired: sign in again' };
+    if (await ended.has(digest)) return { problem: 'the session was ended by a sign-out: sign in again' };
     const token = inflateRawSync(content.subarray(TIME_BYTES), { maxOutputLength: MAX_TOKEN_BYTES });
     return { token: token.toString('utf8') };
   }
 }
 
-function digestOf(value: string): string {
-  return hash('sha256', value);
+function openedAt(content: Buffer): number {
+  return Number(content.readBigUInt64BE());
 }
 
 function authenticated(id: string): Buffer {

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AuditRecord } from '../../../../src/api/server/logs/audit-record.ts';
 import { ui } from '../../../../src/api/ui/index.ts';
-import { testApp } from '../../../support/app.ts';
+import { TEST_TOKEN, testApp } from '../../../support/app.ts';
 import { validAuditLog } from '../../../support/audit-records.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
@@ -44,6 +44,15 @@ describe('the audit log', () => {
         groups: ['analysts'],
         clientAddress: '127.0.0.1',
       },
+    ]);
+  });
+
+  it('has the sign-outs of a session, once, and whose it was', async () => {
+    const session = `olap-warden-session=${await app.sessions.seal(TEST_TOKEN)}`;
+    const headers = { authorization: '', cookie: session, 'x-olap-warden-ui': '1' };
+    for (let attempt = 0; attempt < 2; attempt++) await app.inject({ method: 'DELETE', url: '/ui/session', headers });
+    expect(records).toMatchObject([
+      { type: 'login', action: 'SignOut', outcome: 'succeeded', status: 204, principal: 'srn2:user#alice@example.com' },
     ]);
   });
 

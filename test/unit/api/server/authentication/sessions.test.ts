@@ -59,6 +59,21 @@ describe('a session', () => {
     },
   );
 
+  it('is ended with all spellings of it, by a sign-out', async () => {
+    const all = sessions(keysOf('a key'));
+    // 1 to 3 bytes at the end of the text: its last character has bits without meaning.
+    for (const token of [TOKEN, `${TOKEN}a`, `${TOKEN}ab`]) {
+      const session = await all.seal(token);
+      await all.end(session, 'srn2:user#ann');
+      const bytes = Buffer.from(session.split(':')[2]!, 'base64url');
+      const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+      const texts = [...alphabet].flatMap((last) => [session.slice(0, -1) + last, session + last]);
+      const same = texts.filter((text) => Buffer.from(text.split(':')[2]!, 'base64url').equals(bytes));
+      for (const text of new Set([session, ...same]))
+        expect(await all.open(text), text).toEqual({ problem: 'the session was ended by a sign-out: sign in again' });
+    }
+  });
+
   it('ends after the time limit, whatever its token', async () => {
     const session = await sessions(keysOf('a key')).seal(TOKEN);
     clock.jump(7 * DAY_MS - 1);
