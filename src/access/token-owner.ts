@@ -9,8 +9,8 @@ const MAX_CHAIN = 16;
 const ORPHANS = 'service tokens whose creators were deleted';
 
 /**
- * Who is responsible for what a caller does: of a service token that REST created, its creator, also through tokens in between; of any other
- * caller, itself.
+ * Who is responsible for what a caller does: of a service token that REST created, who got its secret last, by rotating or creating it, also through
+ * tokens in between; of any other caller, itself.
  * @param srn of the caller
  */
 export function responsibleFor(store: Pick<ResourceStore, 'get'>, srn: string): string {
@@ -21,7 +21,7 @@ export function responsibleFor(store: Pick<ResourceStore, 'get'>, srn: string): 
     const token = store.get('ServiceToken', name.value);
     if (token === undefined) return length === 0 ? responsible : ORPHANS;
     if (!isManagedByRest(token.metadata)) return responsible;
-    responsible = createdBy(token.metadata);
+    responsible = token.status?.rotatedBy ?? createdBy(token.metadata);
   }
   return ORPHANS;
 }

@@ -66,6 +66,12 @@ export const ServiceTokenStatus = Type.Object(
       }),
     ),
     rotatedAt: Type.Optional(Type.String({ format: 'date-time', description: 'Time of the last rotation.' })),
+    rotatedBy: Type.Optional(
+      Type.String({
+        maxLength: 1024,
+        description: 'Who has rotated the token by REST and so got its secret, as an SRN; absent where that was only the token itself.',
+      }),
+    ),
     observedRotateAt: Type.Optional(
       Type.String({
         maxLength: 128,

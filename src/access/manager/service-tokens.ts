@@ -114,11 +114,15 @@ export class ServiceTokenManager {
     const isSelf = caller.kind === 'service-token' && caller.id === name && caller.uid === uid;
     if (!isSelf) await this.#assignments.requireMayTakeOver(caller, found);
     const { secretKey } = generateTokenKeys();
+    const by = isSelf ? undefined : caller.srn;
     const token = await this.#editor.inTurn('ServiceToken', name, () =>
       this.#editor.retryConflicts(keepsChanging('ServiceToken', name), async (attempt) => {
         const current = attempt === 1 ? found : await store.read('ServiceToken', name);
         if (current === undefined || current.metadata.uid !== uid) throw notFound('ServiceToken', name);
-        return store.updateStatus('ServiceToken', rotated(current, secretKey, { now: this.#editor.now(), graceMs }));
+        return store.updateStatus(
+          'ServiceToken',
+          rotated(current, secretKey, { now: this.#editor.now(), graceMs, by }),
+        );
       }),
     );
     return this.#issued(token, { accessKey: hashesOf(token)?.accessKey ?? name, secretKey });

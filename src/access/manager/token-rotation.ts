@@ -5,11 +5,11 @@ import { ManagerError } from '../errors.ts';
 import { acceptedPrevious, hashesOf, hashFields, type TokenHashes, withSecretKey } from '../service-token.ts';
 import { expiryOf } from '../subjects.ts';
 
-/** The token with another secret key in its status. @throws {ManagerError} conflict */
+/** The token with another secret key in its status. @param options.by who gets it; undefined for the token itself @throws {ManagerError} conflict */
 export function rotated(
   token: ServiceToken,
   secretKey: string,
-  { now, graceMs }: { readonly now: number; readonly graceMs: number },
+  { now, graceMs, by }: { readonly now: number; readonly graceMs: number; readonly by: string | undefined },
 ): ServiceToken {
   const hashes = requireRotatable(token, now);
   const end = now + graceMs;
@@ -28,7 +28,15 @@ export function rotated(
   }
   const next = withSecretKey({ ...hashes, previousHashes }, secretKey, { now, formerUntil: former });
   const { previousHashes: _former, ...status } = token.status ?? {};
-  return { ...token, status: { ...status, ...hashFields(next), rotatedAt: kubernetesTime(now) } };
+  return {
+    ...token,
+    status: {
+      ...status,
+      ...hashFields(next),
+      rotatedAt: kubernetesTime(now),
+      ...(by !== undefined && { rotatedBy: by }),
+    },
+  };
 }
 
 /** @throws {ManagerError} conflict */

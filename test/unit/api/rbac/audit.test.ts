@@ -7,7 +7,7 @@ import { tokenPrincipal } from '../../../../src/access/directory.ts';
 import { responsibleFor } from '../../../../src/access/token-owner.ts';
 import { roleResource } from '../../../../src/access/policy/srn.ts';
 import type { RequestContext } from '../../../../src/api/server/context.ts';
-import { serviceToken, stored, withAnnotations } from '../../../builders/resources.ts';
+import { roleAssignment, serviceToken, stored, withAnnotations } from '../../../builders/resources.ts';
 import { ALICE } from '../../../support/app.ts';
 import { validAuditLog } from '../../../support/audit-records.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
@@ -260,6 +260,28 @@ describe('the share of a caller', () => {
     expect(bytes()).toBeLessThan(2 * 72 * 1024);
     deny('bob@example.com', 'r');
     expect(records.at(-1)).toMatchObject({ principal: 'srn2:user#bob@example.com' });
+  });
+
+  it('is that of who has rotated a token, and so got its secret, and not that of its creator', async () => {
+    await start(['system-admin'], { ...small, responsibleFor: (caller) => responsibleFor(gateway.store, caller) });
+    const { body } = await gateway.call('POST', '/service-tokens', {});
+    const bob = { ...ALICE, id: 'bob@example.com', srn: 'srn2:user#bob@example.com' };
+    const delegate = await testGateway({ store: gateway.store, principal: bob });
+    gateway.store.seed(roleAssignment('bob', { role: 'rbac-admin', subjects: [{ type: 'user-email', name: bob.id }] }));
+    const path = `/service-tokens/${inPath('service-token', body.accessKey)}/rotate`;
+    expect((await delegate.call('POST', path, {})).status).toBe(200);
+    await delegate.app.close();
+    for (let call = 0; call < 300; call++) denyToken(body.accessKey, `r${call}-${LONG.slice(0, 400)}`);
+    const written = records.length;
+    deny('bob@example.com', LONG.slice(0, 400));
+    expect(records).toHaveLength(written);
+    deny('alice@example.com', LONG.slice(0, 400));
+    expect(records).toHaveLength(written + 1);
+    // A rotation by the token itself gives its secret to nobody else.
+    const { uid } = gateway.store.get('ServiceToken', body.accessKey)!.metadata;
+    const itself = tokenPrincipal(body.accessKey, uid);
+    await gateway.manager.serviceTokens.rotate(itself, body.accessKey, 0);
+    expect(gateway.store.get('ServiceToken', body.accessKey)?.status?.rotatedBy).toBe(bob.srn);
   });
 
   it('of refused calls is not that of changes', async () => {
