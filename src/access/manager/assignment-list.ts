@@ -136,11 +136,9 @@ export class AssignmentList {
     return type === 'service-token' ? (this.#directory.tokenByName(name)?.accessKey ?? name) : name;
   }
 
-  /** @param assignment undefined if there is none, as after a deletion of a missing assignment */
-  view(canonical: Subject, assignment: RoleAssignment | undefined): AssignmentView {
+  view(canonical: Subject, assignment: RoleAssignment): AssignmentView {
     const { type, expiresAt } = canonical;
     const subject = this.#shownName(canonical);
-    if (!assignment) return { subject, subjectType: type };
     const { metadata } = assignment;
     return {
       subject,

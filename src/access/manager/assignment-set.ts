@@ -76,7 +76,7 @@ export class AssignmentSet {
   async replace(caller: Principal, role: string, sent: readonly Subject[], ifMatch?: IfMatch): Promise<void> {
     const wanted = sent.map((subject) => this.#subjects.canonical(subject));
     const byKey = new Map(wanted.map((subject) => [keyOf(subject), subject]));
-    const twice = wanted.find((subject) => byKey.get(keyOf(subject)) !== subject);
+    const twice = sent[wanted.findIndex((subject) => byKey.get(keyOf(subject)) !== subject)];
     if (twice !== undefined) throw new ManagerError('invalid', `the body has ${twice.type} \`${twice.name}\` twice`);
     const planned = this.#difference(role, wanted, await this.#read(role));
     await this.#assignments.requireMayChange(caller, role, planned);

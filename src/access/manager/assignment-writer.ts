@@ -89,7 +89,7 @@ export class AssignmentWriter {
         if (!isStoreError(error, 'not-found')) throw error;
       }
     }
-    return this.#list.view(subject, written[0] ?? existing[0]);
+    return this.#list.view(subject, written[0] ?? existing[0]!);
   }
 
   /** Removes the subject, and the object with its last subject. */

@@ -16,6 +16,7 @@ import { SYSTEM_ADMIN } from '../policy/predefined.ts';
 import type { EscalationGuard } from './escalation.ts';
 import type { Guards } from './guards.ts';
 import { requireFuture } from './expiry.ts';
+import { deleting } from './refusals.ts';
 import { confirmTarget } from './references.ts';
 import type { AssignmentView } from './views.ts';
 
@@ -84,8 +85,11 @@ export class AssignmentManager {
     const until = Math.max(...changes.map(({ subject }) => expiryOf(subject)));
     const subjects = changes.map(({ subject }) => subject);
     await this.#escalation.requireMayAssign(caller, { role, policies, subjects, until });
-    // With an earlier expiry the subject loses the role at that time.
-    const shortens = changes.some(({ subject, existing }) => this.#endsEarlier(existing, subject));
+    // With an earlier expiry the subject loses the role at that time. A caller that may not read whether it has the role finds out nothing by it.
+    const mayRead = this.#mayRead(caller, role);
+    const shortens = changes.some(({ subject, existing }) =>
+      mayRead ? this.#endsEarlier(existing, subject) : subject.expiresAt !== undefined,
+    );
     if (shortens) await this.#escalation.requireMayUnassign(caller, role);
     // After the rights, so that a refused caller does not find out which tokens exist.
     for (const { subject } of changes) this.#requireSubject(subject);
@@ -139,11 +143,17 @@ export class AssignmentManager {
     if (assignments.length === 0) this.#editor.mustGet('Role', role);
     if (assignments.length > 0 || !mayRead) await this.#escalation.requireMayUnassign(caller, role);
     for (const assignment of assignments) await this.#writer.remove(caller, assignment.metadata.name, subject);
-    return this.#list.view(subject, mayRead ? assignments[0] : undefined);
+    const [assignment] = assignments;
+    if (assignment === undefined || !mayRead) {
+      // As it was sent: which name belongs to an access key is read with the token.
+      const { type, name } = subject.type === 'service-token' ? sent : subject;
+      return { subject: name, subjectType: type };
+    }
+    return this.#list.view(subject, assignment);
   }
 
   /**
-   * Takes the role `system-admin` from a subject, if it has it.
+   * Takes the role `system-admin` from a service token that is to be deleted, if it has it.
    * @throws {ManagerError} forbidden; conflict if no lasting administrator would be left
    */
   async takeAdministration(caller: Principal, sent: Subject): Promise<void> {
@@ -152,7 +162,8 @@ export class AssignmentManager {
     const administrators = assignments.filter(
       ({ spec }) => spec.role === SYSTEM_ADMIN && this.#subjects.has(spec, subject),
     );
-    if (administrators.length > 0) await this.#escalation.requireMayUnassign(caller, SYSTEM_ADMIN);
+    if (administrators.length > 0)
+      await this.#escalation.requireMayUnassign(caller, SYSTEM_ADMIN, deleting(subject.name, SYSTEM_ADMIN));
     await this.deleteAll(caller, subject, administrators);
   }
 

@@ -27,6 +27,7 @@ import {
   describeDeny,
   refused,
   takingOver,
+  unbinding,
   unreadable,
   unreadPolicy,
   writing,
@@ -77,8 +78,7 @@ export class EscalationGuard {
 
   /** Whether the caller may read a policy or attach it whatever it contains: others get no message that depends on its existence. */
   knows(caller: Principal, policy: string): boolean {
-    const may = (action: string): boolean => this.#directory.wouldAllow(caller, action, policyResource(policy));
-    return may('GetPolicy') || may('BindPolicy');
+    return this.mayRead(caller, policy) || this.#directory.wouldAllow(caller, 'BindPolicy', policyResource(policy));
   }
 
   /** Those of the policies that may deny something. */
@@ -89,23 +89,39 @@ export class EscalationGuard {
     });
   }
 
-  /** @param before the stored spec; undefined for a new policy. @throws {ManagerError} forbidden */
+  /** Whether the caller may read a policy. A response about one that it may not read must not depend on what the policy contains. */
+  mayRead(caller: Principal, policy: string): boolean {
+    return this.#directory.wouldAllow(caller, 'GetPolicy', policyResource(policy));
+  }
+
+  /**
+   * @param before the stored spec; undefined for a new policy. Of a caller that may not read it, all statements of `after` count as new: it would
+   *   find out by the message which of them are stored
+   * @throws {ManagerError} forbidden
+   */
   requireMayWritePolicy(caller: Principal, name: string, before: PolicySpec | undefined, after: PolicySpec): void {
     const attempt = writing(name);
-    if (before && JSON.stringify(before.statements) === JSON.stringify(after.statements)) return;
-    const old = before && compilePolicy(name, before);
-    if (old && isInvalid(old) && !this.#has(caller, attempt)) throw unreadable(attempt, name);
+    if (before?.statements === after.statements) return;
+    const known = this.mayRead(caller, name) ? before : undefined;
+    if (known && JSON.stringify(known.statements) === JSON.stringify(after.statements)) return;
     const { allows, denies: denied } = byEffect(compilePolicy(name, after).statements);
-    const kept = new Set(before?.statements.map(grantText));
+    const kept = new Set(known?.statements.map(grantText));
     const isNew = ({ index }: CompiledStatement): boolean => !kept.has(grantText(after.statements[index]));
-    const already = byEffect(old?.statements ?? []).denies;
     const sent = { ...attempt, isOwnText: true };
-    // Subjects of the policy have the kept grants already. So a caller who does not hold them may still change others.
-    this.#require(caller, sent, { gained: allows.filter(isNew), denied });
-    this.#require(caller, attempt, { gained: already, denied });
     const roles = new Set(this.#directory.engine.rolesHolding(name));
     const toCaller = this.#directory.rolesOf(caller).some((role) => roles.has(role));
+    const already = byEffect((known && compilePolicy(name, known))?.statements ?? []).denies;
+    const requireStored = (): void => {
+      const old = before && compilePolicy(name, before);
+      if (old && isInvalid(old) && !this.#has(caller, attempt)) throw unreadable(attempt, name);
+      this.#require(caller, attempt, { gained: byEffect(old?.statements ?? []).denies, denied });
+    };
+    if (known) requireStored();
+    // Subjects of the policy have the kept grants already. So a caller who does not hold them may still change others.
+    this.#require(caller, sent, { gained: allows.filter(isNew), denied });
     this.#requireDenies(caller, sent, { added: denied.filter(isNew), already, toCaller });
+    // Last, so that the outcome does not depend on what is stored unless all that is sent may be written.
+    if (!known) requireStored();
   }
 
   /**
@@ -142,12 +158,18 @@ export class EscalationGuard {
     policy: string,
     contents: PolicyContents,
   ): void {
-    const attempt = binding(`detach policy \`${policy}\` from role \`${role}\``, policy);
+    const attempt = unbinding(role, policy);
     const lifted = this.#statements(caller, attempt, [policy], contents);
     this.#require(caller, attempt, {
       gained: byEffect(lifted).denies,
       denied: byEffect(readable(others, contents)).denies,
     });
+  }
+
+  /** For a caller that may not know whether the role has the policy. @throws {ManagerError} forbidden */
+  refuseDetach(role: string, policy: string): never {
+    const attempt = unbinding(role, policy);
+    throw refused(attempt, unreadPolicy(attempt, policy, attempt.unread));
   }
 
   /**
@@ -206,8 +228,11 @@ export class EscalationGuard {
   }
 
   /** Also required to make an assignment expire earlier. @throws {ManagerError} forbidden */
-  async requireMayUnassign(caller: Principal, role: string): Promise<void> {
-    const attempt = assigning(`remove role \`${role}\` from a subject`, role);
+  async requireMayUnassign(
+    caller: Principal,
+    role: string,
+    attempt: Attempt = assigning(`remove role \`${role}\` from a subject`, role),
+  ): Promise<void> {
     if (role === SYSTEM_ADMIN && !this.#mayGrantEverything(caller, attempt)) {
       throw refused(attempt, 'you do not hold `*` on `*` without an expiry');
     }

@@ -30,6 +30,13 @@ export function binding(what: string, policy: string): Attempt {
   return { what, right: 'BindPolicy', on: policyResource(policy), unread };
 }
 
+/** As `binding`, for the removal from a role. */
+export function unbinding(role: string, policy: string): Attempt {
+  const attempt = binding(`detach policy \`${policy}\` from role \`${role}\``, policy);
+  const unread = `role \`${role}\` does not have policy \`${policy}\`, or a statement of it, which you may not read, exceeds what you hold`;
+  return { ...attempt, unread };
+}
+
 export function assigning(what: string, role: string): Attempt {
   const unread = `a statement of role \`${role}\`, which you may not read, exceeds what you hold`;
   return { what, right: 'AssignRole', on: roleResource(role), unread };
@@ -39,6 +46,13 @@ export function assigning(what: string, role: string): Attempt {
 export function takingOver(token: string, role: string): Attempt {
   const what = `rotate service token \`${token}\``;
   const unnamed = `you may not ${what}: a statement of one of its roles, which you may not read, exceeds what you hold`;
+  return { ...assigning(what, role), unnamed };
+}
+
+/** The deletion of a service token takes its role. */
+export function deleting(token: string, role: string): Attempt {
+  const what = `delete service token \`${token}\`, which has role \`${role}\``;
+  const unnamed = `you may not delete service token \`${token}\`: it has a role, which you may not read, that you may not remove`;
   return { ...assigning(what, role), unnamed };
 }
 

@@ -139,7 +139,8 @@ export class RoleManager {
     // Before the condition, which the edit checks first, so that a caller without the right cannot find out the version. A caller that may not read
     // the policy gets the same response whether it exists, is attached, or neither.
     const isAttached = spec.policies?.includes(policy) === true;
-    if (!isAttached || !this.#escalation.knows(caller, policy)) requireMayAttach(spec.policies);
+    const others = (spec.policies ?? []).filter((other) => other !== policy);
+    if (!isAttached || !this.#escalation.knows(caller, policy)) requireMayAttach(others);
     if (found === undefined) throw missingPolicy(policy);
     let attached = false;
     const change = (current: Role['spec']): Role['spec'] => {
@@ -159,14 +160,17 @@ export class RoleManager {
   async detach(caller: Principal, name: string, policy: string, ifMatch?: IfMatch): Promise<RoleView> {
     const { spec } = this.#editor.mustGet('Role', name);
     // A deleted policy can still be detached from a role that references it.
-    const isMissing = !spec.policies?.includes(policy) && this.#editor.store.get('Policy', policy) === undefined;
-    if (isMissing && this.#escalation.knows(caller, policy)) throw missingPolicy(policy);
+    const isAttached = spec.policies?.includes(policy) === true;
+    const knows = this.#escalation.knows(caller, policy);
+    if (knows && !isAttached && this.#editor.store.get('Policy', policy) === undefined) throw missingPolicy(policy);
     requireNotPredefined('Role', name);
+    // A caller that may not read the policy gets the same response whether the role has it, with denies that exceed the caller, or not.
+    if (!knows && !isAttached) this.#escalation.refuseDetach(name, policy);
     const others = (spec.policies ?? []).filter((other) => other !== policy);
     const names = [policy, ...this.#escalation.withDenies(others)];
     const contents = await this.#escalation.read(names);
     // Before the condition, which the edit checks first.
-    if (spec.policies?.includes(policy)) this.#escalation.requireMayDetach(caller, name, others, policy, contents);
+    if (isAttached) this.#escalation.requireMayDetach(caller, name, others, policy, contents);
     let detached = false;
     const change = (current: Role['spec']): Role['spec'] => {
       const changed = withoutPolicy(current, policy);

@@ -55,14 +55,14 @@ export function requiresNone({ headers }: FastifyRequest): boolean {
 
 /**
  * Sends a resource with its `ETag`; 304 where `If-None-Match` names it.
- * @param view a view with its version, which is not part of the body
+ * @param view a view with its version, which is not part of the body; without one there is no `ETag`
  */
-export function sendTagged<T extends { readonly version: string }>(
+export function sendTagged<T extends { readonly version?: string }>(
   request: FastifyRequest,
   reply: FastifyReply,
   { version, ...body }: T,
 ): Omit<T, 'version'> | FastifyReply {
-  void reply.header('etag', `"${version}"`);
+  if (version !== undefined) void reply.header('etag', `"${version}"`);
   if (request.method !== 'GET') return body;
   const tags = parseTags('If-None-Match', request.headers['if-none-match']);
   const known = tags === '*' || tags?.some(({ value }) => value === version) === true;

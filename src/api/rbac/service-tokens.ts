@@ -4,9 +4,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import { nameOf as nameOfObject } from '../../access/manager/list-part.ts';
 import type { RbacManager } from '../../access/manager/manager.ts';
+import type { IssuedToken } from '../../access/manager/service-tokens.ts';
 import type { TokenView } from '../../access/manager/views.ts';
 import { tokenUsageKey } from '../../access/usage/usage-keys.ts';
-import { serviceTokenResource } from '../../access/policy/srn.ts';
+import { formatSrn, serviceTokenResource, type Srn } from '../../access/policy/srn.ts';
 import { assignmentsRight } from '../../access/readable-text.ts';
 import { DEFAULT_GRACE_MS } from '../../access/service-token.ts';
 import { requireAllowed } from '../server/context.ts';
@@ -27,6 +28,13 @@ interface ByToken {
   Params: { tokenSrn: string };
 }
 
+/** The token of a path, which has its name or its access key. */
+interface Target {
+  readonly name: string;
+  readonly resource: Srn;
+  readonly shown: string;
+}
+
 /** A new token has no name yet, so creation needs the permission on all tokens. */
 const ANY_TOKEN = serviceTokenResource('*');
 
@@ -44,8 +52,12 @@ export function serviceTokenRoutes(app: FastifyInstance, manager: RbacManager): 
       tokenUsageKey(nameFrom('service-token', 'srn', view.srn)),
     );
   };
-  const nameOf = (request: { params: { tokenSrn: string } }): string =>
-    serviceTokens.objectName(nameFromPath('service-token', 'tokenSrn', request.params.tokenSrn));
+  const targetOf = ({ params }: { params: ByToken['Params'] }): Target => {
+    const sent = nameFromPath('service-token', 'tokenSrn', params.tokenSrn);
+    const name = serviceTokens.objectName(sent);
+    // A refusal names the token as the request does: which name belongs to an access key is read with the token.
+    return { name, resource: serviceTokenResource(name), shown: `\`${formatSrn(serviceTokenResource(sent))}\`` };
+  };
 
   app.post<{ Body: Static<typeof CreateServiceTokenRequest> }>(
     '/service-tokens',
@@ -115,8 +127,8 @@ export function serviceTokenRoutes(app: FastifyInstance, manager: RbacManager): 
       },
     },
     async (request, reply) => {
-      const name = nameOf(request);
-      requireAllowed(request, 'GetServiceToken', serviceTokenResource(name));
+      const { name, resource, shown: target } = targetOf(request);
+      requireAllowed(request, 'GetServiceToken', resource, { shown: target });
       // No 304: `roles` and `status` change without the object.
       const { version, ...body } = shown(request, serviceTokens.get(name));
       void reply.header('etag', `"${version}"`);
@@ -124,7 +136,7 @@ export function serviceTokenRoutes(app: FastifyInstance, manager: RbacManager): 
     },
   );
 
-  rotationRoute(app, manager, nameOf);
+  rotationRoute(app, manager, targetOf);
 
   app.delete<ByToken>(
     '/service-tokens/:tokenSrn',
@@ -138,11 +150,10 @@ export function serviceTokenRoutes(app: FastifyInstance, manager: RbacManager): 
       },
     },
     async (request, reply) => {
-      const name = nameOf(request);
+      const { name, resource, shown: target } = targetOf(request);
       const ifMatch = ifMatchOf(request);
-      await write(request, 'DeleteServiceToken', serviceTokenResource(name), () =>
-        serviceTokens.remove(request.principal, name, ifMatch),
-      );
+      const remove = (): Promise<void> => serviceTokens.remove(request.principal, name, ifMatch);
+      await write(request, 'DeleteServiceToken', resource, remove, { shown: target });
       return reply.send();
     },
   );
@@ -151,7 +162,7 @@ export function serviceTokenRoutes(app: FastifyInstance, manager: RbacManager): 
 function rotationRoute(
   app: FastifyInstance,
   { serviceTokens }: RbacManager,
-  nameOf: (request: { params: ByToken['Params'] }) => string,
+  targetOf: (request: { params: ByToken['Params'] }) => Target,
 ): void {
   app.post<ByToken & { Body: Static<typeof RotateServiceTokenRequest> }>(
     '/service-tokens/:tokenSrn/rotate',
@@ -179,14 +190,12 @@ function rotationRoute(
       },
     },
     async (request, reply) => {
-      const name = nameOf(request);
-      const resource = serviceTokenResource(name);
+      const { name, resource, shown } = targetOf(request);
       const { graceSeconds = DEFAULT_GRACE_MS / 1000 } = request.body;
       // The response has the description and the author of the token.
-      requireAllowed(request, 'GetServiceToken', resource);
-      const issued = await write(request, 'UpdateServiceToken', resource, () =>
-        serviceTokens.rotate(request.principal, name, graceSeconds * 1000),
-      );
+      requireAllowed(request, 'GetServiceToken', resource, { shown });
+      const rotate = (): Promise<IssuedToken> => serviceTokens.rotate(request.principal, name, graceSeconds * 1000);
+      const issued = await write(request, 'UpdateServiceToken', resource, rotate, { shown });
       void reply.header('cache-control', 'no-store');
       return sendTagged(request, reply, issued);
     },

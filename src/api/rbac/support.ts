@@ -44,14 +44,17 @@ export function mayRead(request: FastifyRequest, { action, resource }: ReadRight
   return request.server.authorizer.wouldAllow(request.principal, action, resource);
 }
 
-/** What a write returns: the resource where the caller may read it, otherwise its name and SRN. */
+/**
+ * What a write returns: the resource where the caller may read it, otherwise its name and SRN. A write that changes nothing would show the version,
+ * too.
+ */
 export function writtenView<T extends Reference & Versioned>(
   request: FastifyRequest,
   right: ReadRight,
   view: T,
-): T | (Reference & Versioned) {
-  const { name, srn, version } = view;
-  return mayRead(request, right) ? view : { name, srn, version };
+): T | (Reference & Partial<Versioned>) {
+  const { name, srn } = view;
+  return mayRead(request, right) ? view : { name, srn };
 }
 
 /** The `srn` of a body that GET returned cannot be changed. @throws {HttpError} 400 */

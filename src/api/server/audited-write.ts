@@ -5,21 +5,26 @@ import { knownError } from './app-errors.ts';
 import type { About, WriteOutcome } from './audit.ts';
 import { requireAllowed } from './context.ts';
 
+interface WriteOptions extends Pick<WriteOutcome, 'called' | 'also'> {
+  readonly success?: number;
+  readonly shown?: string;
+}
+
 /**
  * Authorizes and runs a write, and records its outcome. Denials by the manager itself, such as an attempt to grant more than the caller has, are
  * outcomes, too.
  * @throws {HttpError} 503 where records are required and cannot be written; 429 where the caller has filled its share of the audit file
  * @param more `called`, if its route alone does not identify the change; `also`, other actions that the write required; `success`, the status of
- * its response, 200 by default
+ * its response, 200 by default; `shown`, what a refusal says in place of a resource that the request does not name in this spelling
  */
 export async function write<T>(
   request: FastifyRequest,
   action: string,
   resource: Srn,
   work: () => Promise<T>,
-  { success = 200, ...more }: Pick<WriteOutcome, 'called' | 'also'> & { readonly success?: number } = {},
+  { success = 200, shown, ...more }: WriteOptions = {},
 ): Promise<T> {
-  requireAllowed(request, action, resource);
+  requireAllowed(request, action, resource, shown === undefined ? {} : { shown });
   const { authorizer, audit } = request.server;
   audit.requireWritable(request, 'access');
   const decision = authorizer.decide(request.principal, action, resource);
