@@ -1,5 +1,13 @@
 import { tableNameOf } from '../../pinot/table-name.ts';
-import { parseSrn, tableResource, type Deployment, type Srn, type SrnParseResult } from './srn.ts';
+import { isOnlyOnAllNames } from './action-kinds.ts';
+import {
+  parseSrn,
+  serviceTokenResource,
+  tableResource,
+  type Deployment,
+  type Srn,
+  type SrnParseResult,
+} from './srn.ts';
 
 /** What a question about access names: one resource, by the name that requests of it have. */
 export interface AskedResource {
@@ -10,12 +18,19 @@ export interface AskedResource {
 
 /**
  * Parses the resource of a question (simulate-access, who-can). A table may be written as in a request: with its type or the database `default`.
+ * @param action of the question: that of a new service token is asked on those of all names, because it has no name yet
  * @returns the resource, or one sentence that describes the error
  */
-export function parseAskedResource(text: string, deployment: Deployment): SrnParseResult<AskedResource> {
+export function parseAskedResource(
+  text: string,
+  action: string,
+  deployment: Deployment,
+): SrnParseResult<AskedResource> {
   const parsed = parseSrn(text);
   if (!parsed.ok) return parsed;
   const { levels } = parsed.value;
+  if (levels.length === 1 && levels[0]?.kind === 'service-token' && isOnlyOnAllNames(action))
+    return { ok: true, value: { resource: serviceTokenResource('*'), table: undefined } };
   if (levels.some(({ id }) => id.includes('*')))
     return {
       ok: false,

@@ -38,7 +38,7 @@ export async function readQuestions(
 }
 
 function readQuestion(manager: RbacManager, { action, resource }: AskedQuestion, fields: Fields): AskedResource {
-  const asked = parseAskedResource(resource, manager.directory.deployment);
+  const asked = parseAskedResource(resource, action, manager.directory.deployment);
   if (!asked.ok) throw new HttpError(400, `${fields.resource}: ${asked.message}`);
   const problem = action === ANY_ACTION ? undefined : problemOf(action);
   if (problem !== undefined) throw new HttpError(400, `${fields.action}: ${problem}`);

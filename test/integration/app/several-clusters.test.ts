@@ -154,7 +154,7 @@ describe('several Pinot clusters in one environment', () => {
       ...['-n', NAMESPACE, 'get', 'configmap', 'olap-warden-access-usage'],
       ...['-o', 'jsonpath={.data.ended-sessions}'],
     ]);
-    expect(stdout).toMatch(/^[\w-]{22} [\w-]{8} \d+$/u);
+    expect(stdout).toMatch(/^[\w-]{22} [\w-]{8} \d+\n$/u);
   });
 
   it('have a report each, with the tables of their cluster', async () => {

@@ -138,7 +138,7 @@ export class EndedSessions {
     const byOwner = new Map<string, number>();
     const kept = [...this.#ended.values()]
       .filter(({ end }) => end > now)
-      .map((session) => (session.end > latest ? { ...session, end: latest } : session))
+      .map(({ digest, owner, end }) => ({ digest, owner, end: Math.min(end, latest) }))
       .sort((a, b) => b.end - a.end || (a.digest < b.digest ? -1 : 1))
       .filter(({ owner }) => {
         const count = (byOwner.get(owner) ?? 0) + 1;

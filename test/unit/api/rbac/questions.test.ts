@@ -19,6 +19,14 @@ beforeAll(async () => {
     role('blocked', { policies: ['closed'] }),
     roleAssignment('readers', { role: 'readers', subjects: [{ type: 'user-email', name: DENIED }] }),
     roleAssignment('blocked', { role: 'blocked', subjects: [{ type: 'domain', name: 'dd.test' }] }),
+    ...['*', 'team-*'].flatMap((name, at) => [
+      policy(`tokens-${at}`, {
+        statements: [{ effect: 'allow', actions: ['*ServiceToken'], resources: [`srn2:service-token#${name}`] }],
+      }),
+      role(`tokens-${at}`, { policies: [`tokens-${at}`] }),
+    ]),
+    roleAssignment('tokens-0', { role: 'tokens-0', subjects: [{ type: 'group', name: 'token-makers' }] }),
+    roleAssignment('tokens-1', { role: 'tokens-1', subjects: [{ type: 'group', name: 'team' }] }),
     roleAssignment('group', { role: 'readers', subjects: [{ type: 'group', name: 'staff' }] }),
   );
 });
@@ -28,8 +36,8 @@ const simulate = (subjectTypeToSubject: object, resourceSrn2String: string, acti
 const askWhoCan = (resource: string, action = 'Query') =>
   gateway.call('GET', `/who-can?action=${encodeURIComponent(action)}&resource=${encodeURIComponent(resource)}`);
 
-async function whoCan(resource: string): Promise<string[]> {
-  const { subjects } = (await askWhoCan(resource)).body as { subjects: { subject: string }[] };
+async function whoCan(resource: string, action?: string): Promise<string[]> {
+  const { subjects } = (await askWhoCan(resource, action)).body as { subjects: { subject: string }[] };
   return subjects.map(({ subject }) => subject);
 }
 
@@ -73,6 +81,18 @@ it.each([
   expect(await simulate({ group: 'staff' }, resource, action)).toMatchObject(expected);
   expect(await askWhoCan(resource, action)).toMatchObject(expected);
 });
+
+it.each(['srn2:service-token#team-new', 'srn2:service-token#*'])(
+  'a new service token has no name in questions, as in the call: %s',
+  async (resource) => {
+    const simulated = (group: string) => simulate({ group }, resource, 'createServiceToken');
+    expect((await simulated('token-makers')).body).toMatchObject({ decision: 'ALLOW' });
+    expect((await simulated('team')).body).toMatchObject({ decision: 'DENY' });
+    const able = await whoCan(resource, 'CreateServiceToken');
+    expect(able).toContain('token-makers');
+    expect(able).not.toContain('team');
+  },
+);
 
 it('every action at once is a question', async () => {
   expect(await simulate({ group: 'staff' }, 'srn2:table#events', '*')).toMatchObject({
