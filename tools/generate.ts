@@ -5,9 +5,10 @@ import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { generateCheckFiles } from './generate/check-files.ts';
 import type { Generator } from './generate/generator.ts';
+import { generateNeverMatching } from './generate/never-matching.ts';
 
-/** Writes sources that the other generators import. */
-const FIRST: readonly Generator[] = [generateCheckFiles];
+/** Write sources that the other generators import or copy. */
+const FIRST: readonly Generator[] = [generateCheckFiles, generateNeverMatching];
 
 async function current(path: string): Promise<string | undefined> {
   try {

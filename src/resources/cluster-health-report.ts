@@ -141,13 +141,13 @@ export const clusterHealthReportKind = {
       holds: (spec) => !(spec.interval !== undefined && spec.schedule !== undefined),
     },
     {
-      // duration() of CEL has no days and weeks; any number of them except 0 is enough.
-      cel: "!has(self.interval) || self.interval.matches('[1-9][0-9]*[dw]') || (!self.interval.matches('[dw]') && duration(self.interval) >= duration('1m'))",
+      // duration() of CEL has no days and weeks; any number of them except 0 is enough. What is no duration has broken its pattern.
+      cel: `!has(self.interval) || !self.interval.matches('${DURATION_PATTERN}') || self.interval.matches('[1-9][0-9]*[dw]') || (!self.interval.matches('[dw]') && duration(self.interval) >= duration('1m'))`,
       message: 'spec.interval must be at least 1m',
       holds: ({ interval }) =>
         interval === undefined ||
         /[1-9][0-9]*[dw]/.test(interval) ||
-        (!/[dw]/.test(interval) && (parseDuration(interval) ?? 0) >= 60_000),
+        (!/[dw]/.test(interval) && (parseDuration(interval) ?? Infinity) >= 60_000),
     },
     MUTES_RULE,
   ],

@@ -2,8 +2,10 @@ import { plainSchema, transformSchema, type JsonSchema } from './json-schema.ts'
 import type { CustomKind } from './kinds.ts';
 import { KINDS } from './kinds.ts';
 import { GROUP, SERVED_VERSIONS, VERSION, type ServedVersion } from './meta.ts';
+import { ACTION_PATTERN, COLUMN_PATTERN, SRN_PATTERN } from './policy.ts';
 import type { PrinterColumn, Rule } from './schema.ts';
 import { TIME_PATTERN } from './time.ts';
+import { PATTERN_MEANINGS } from './validation-message.ts';
 
 /** The category of every kind: `kubectl get olap`. */
 const CATEGORY = 'olap';
@@ -77,7 +79,7 @@ function objectSchema(kind: CustomKind, version: ServedVersion): JsonSchema {
       apiVersion: { type: 'string', description: `The API version of the object: ${GROUP}/${version}.` },
       kind: { type: 'string', description: `The kind of the object: ${kind}.` },
       metadata: { type: 'object' },
-      spec: withRules(transformSchema(structural(definition.spec), withTimePattern), definition.rules),
+      spec: withRules(transformSchema(structural(definition.spec, patternInWords), withTimePattern), definition.rules),
       status: structural(definition.status),
     },
   };
@@ -99,14 +101,33 @@ function goPattern(pattern: string): string {
 }
 
 /**
+ * The API server counts the cost of a rule as if every list were full, so within long lists only the usual mistake is told in words, or none. What
+ * is refused does not depend on it.
+ */
+const CHEAPER: Readonly<Record<string, string | undefined>> = {
+  [ACTION_PATTERN]: undefined,
+  [SRN_PATTERN]: "self == '*' || self.startsWith('srn2:')",
+  [COLUMN_PATTERN]: undefined,
+};
+
+/** The rule by which the refusal of a text that breaks the pattern also says in words what would be right. */
+function patternInWords(pattern: string): JsonSchema {
+  const message = PATTERN_MEANINGS[pattern];
+  const rule = pattern in CHEAPER ? CHEAPER[pattern] : `self.matches(${JSON.stringify(goPattern(pattern))})`;
+  return message === undefined || rule === undefined ? {} : { 'x-kubernetes-validations': [{ rule, message }] };
+}
+
+/**
  * Converts a JSON schema to a structural schema. A CRD must not contain `uniqueItems` (`x-kubernetes-list-type: set` replaces it), nor
  * `additionalProperties: false` together with `properties` (clients validate unknown fields).
+ * @param more keywords of a text with this pattern
  */
-function structural(schema: object): JsonSchema {
+function structural(schema: object, more: (pattern: string) => JsonSchema = () => ({})): JsonSchema {
   return transformSchema(plainSchema(schema), (inner) => {
     const { $id: _id, uniqueItems: _unique, ...rest } = inner;
+    const { pattern } = rest;
     // Written over the old one, so that the keywords keep their order.
-    return typeof rest['pattern'] === 'string' ? { ...rest, pattern: goPattern(rest['pattern']) } : rest;
+    return typeof pattern === 'string' ? { ...rest, pattern: goPattern(pattern), ...more(pattern) } : rest;
   });
 }
 

@@ -15,8 +15,8 @@ export interface ValidationError {
   readonly message: string;
 }
 
-/** Patterns in words, so that no message contains a regular expression. */
-const PATTERN_MEANINGS: Readonly<Record<string, string>> = {
+/** Patterns in words: messages of REST contain no regular expression, and those of the kube-apiserver have the words beside it. */
+export const PATTERN_MEANINGS: Readonly<Record<string, string>> = {
   [NAME_PATTERN]:
     'must consist of lower-case letters, digits, `-` and `.`, and begin and end with a letter or digit, such as `data-engineers`',
   [ACTION_PATTERN]: 'must be an action name of letters and `*`, such as `Query` or `Get*`',

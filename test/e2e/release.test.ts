@@ -244,7 +244,10 @@ describe.skipIf(obstacle)(named('a release on a real cluster', obstacle), () => 
       });
       await sleep(1_000);
       try {
-        await release.deploy({ ...values, firstAdministrator: {}, settings: { 'log-level': 'debug' } });
+        // With the user of a namespace of OpenShift, who owns nothing in the image and is in the group of root.
+        const podSecurityContext = { runAsUser: 1_000_730_000, runAsGroup: 0, fsGroup: 1_000_730_000 };
+        const settings = { 'log-level': 'debug' };
+        await release.deploy({ ...values, firstAdministrator: {}, settings, podSecurityContext });
         await sleep(1_000);
       } finally {
         const { answered, failures } = await traffic.end();

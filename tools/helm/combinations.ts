@@ -215,7 +215,7 @@ export const COMBINATIONS: readonly Combination[] = [
       gateway: { replicas: 1 },
       crds: { enabled: false },
       rbac: { aggregate: false, tokenReview: false },
-      admission: { authors: false, inUse: false, bind: false, serviceTokens: false },
+      admission: { authors: false, inUse: false, bind: false, serviceTokens: false, neverMatches: false },
       podDisruptionBudget: { enabled: false },
       metrics: {
         serviceMonitor: { enabled: false },

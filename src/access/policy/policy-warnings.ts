@@ -1,5 +1,6 @@
 import type { CustomKind } from '../../resources/kinds.ts';
 import { nearest } from '../../resources/nearest.ts';
+import { globMatches } from '../../platform/glob.ts';
 import { visibleText } from '../../platform/visible.ts';
 import type { ResourceStore } from '../../store/resource-store.ts';
 import { completeSrn, parseSrnPattern, patternMatches, type Deployment, type SrnPattern } from './srn.ts';
@@ -51,9 +52,10 @@ const MAX_SUGGESTED_LENGTH = 48;
 const MAX_SEARCHED = 2000;
 
 /**
- * What of a policy never matches, and the names of tables, roles, policies and service tokens in it that do not exist in this environment, each
- * with the nearest existing name. A table exists if one of the clusters has it that the resource can belong to. Of the names, patterns with `*` and resources of unknown clusters and other environments are not examined. The policy may be enforced all the same: such a
- * statement matches as soon as the resource exists.
+ * What of a policy never matches, and the names of clusters, tables, roles, policies and service tokens in it that do not exist in this environment,
+ * each with the nearest existing name. A table exists if one of the clusters has it that the resource can belong to. Of the names, patterns with
+ * `*` and resources of other environments are not examined. The policy may be enforced all the same: such a statement matches as soon as the
+ * resource exists.
  */
 export function policyWarnings({ statements }: Statements, known: KnownNames): string[] {
   const existing = existingNames(known);
@@ -61,11 +63,14 @@ export function policyWarnings({ statements }: Statements, known: KnownNames): s
   const warnings = [...never.errors, ...never.warnings].map(({ path, message }) => `\`${path}\`: ${message}`);
   let more = warnings.splice(MAX_WARNINGS).length;
   let suggestions = 0;
+  const clusters = new Set([known.deployment.cluster, ...(known.otherClusters ?? []).map(({ cluster }) => cluster)]);
   for (const [index, { resources }] of statements.entries()) {
     for (const [at, resource] of resources.entries()) {
-      const named = namedResource(resource);
+      const cluster = namedCluster(resource, known.deployment);
+      const elsewhere = cluster !== undefined && !clusters.has(cluster);
+      const named = elsewhere ? { kind: 'cluster', id: cluster } : namedResource(resource);
       if (named === undefined) continue;
-      const names = existing(named);
+      const names = 'pattern' in named ? existing(named) : clusters;
       if (names === undefined || names.has(named.id)) continue;
       if (warnings.length >= MAX_WARNINGS) more++;
       else {
@@ -132,6 +137,17 @@ function namedResource(text: string): NamedResource | undefined {
   return { kind: kind.literal, id: id.literal, pattern: parsed.value };
 }
 
+/** The cluster of this environment to which a resource belongs by its name; undefined if it names none. */
+function namedCluster(text: string, { environment }: Deployment): string | undefined {
+  if (!text.includes('cluster#')) return undefined;
+  const parsed = parseSrnPattern(text);
+  if (!parsed.ok) return undefined;
+  const { levels } = parsed.value;
+  if (levels.some(({ kind, id }) => kind.literal === 'environment' && !globMatches(id, environment))) return undefined;
+  const level = levels.find(({ kind, id }) => kind.source === 'cluster' && id.form === 'exact');
+  return level?.id.literal;
+}
+
 function isHere({ pattern, kind, id }: NamedResource, deployment: Deployment): boolean {
   return patternMatches(pattern, completeSrn({ levels: [{ kind, id }] }, deployment));
 }
@@ -146,8 +162,13 @@ function suggestion(id: string, names: ReadonlySet<string>): string | undefined 
   return id.length > MAX_SUGGESTED_LENGTH || names.size > MAX_SEARCHED ? undefined : nearest(id, names);
 }
 
-function describe({ kind, id }: NamedResource, filtered: boolean, meant: string | undefined): string {
-  const missing = filtered ? 'does not exist or is not visible to you' : 'does not exist';
+function describe(
+  { kind, id }: Pick<NamedResource, 'kind' | 'id'>,
+  filtered: boolean,
+  meant: string | undefined,
+): string {
+  // Which clusters there are is no secret.
+  const missing = filtered && kind !== 'cluster' ? 'does not exist or is not visible to you' : 'does not exist';
   const what = `${kind === 'service-token' ? 'service token' : kind} \`${id}\` ${missing}`;
   return meant === undefined ? what : `${what}; did you mean \`${meant}\`?`;
 }

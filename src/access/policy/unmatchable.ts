@@ -3,17 +3,29 @@ import type { Statement } from '../../resources/policy.ts';
 import type { ValidationError } from '../../resources/validation-message.ts';
 import { isDefaultDatabase } from '../../pinot/table-name.ts';
 import {
-  ACTIONS_BY_KIND,
   isOnlyOnAllNames,
   kindBit,
   kindsIn,
   kindsOfActions,
   rareKindsOfActions,
   type KindBits,
-  type KindWithActions,
 } from './action-kinds.ts';
 import { regionsOf } from './region.ts';
 import { OUTER_KINDS, parseSrnPattern, type SrnKind, type SrnPattern } from './srn.ts';
+import {
+  actionElsewhere,
+  actionWithoutName,
+  exampleAction,
+  examplesOf,
+  hint,
+  impossibleLevels,
+  neverMatches,
+  NO_ACTIONS,
+  RARE,
+  resourceElsewhere,
+  WHY,
+  wordsOf,
+} from './unmatchable-texts.ts';
 
 /** What of the statements of a valid policy can never match a request, and what matches few. */
 export interface Unmatchable {
@@ -72,6 +84,8 @@ function examine(
     errors.push(...possible.map(({ text, path }) => ({ path, message: missingAction(text, 0) })));
     return;
   }
+  // An action that does not exist makes the whole policy invalid, and its validation names it.
+  if (actions.some((action) => kindsOfActions(action) === 0)) return;
   const before = errors.length;
   let asked = 0;
   for (const [index, action] of actions.entries()) {
@@ -85,6 +99,17 @@ function examine(
   if (errors.length > before) return;
   for (const { text, path, kinds } of possible)
     if ((kinds & asked) === 0) errors.push({ path, message: missingAction(text, kinds) });
+}
+
+function rareKind(action: string, named: KindBits, effect: 'allow' | 'deny'): string {
+  const text = (named & kindBit('cluster')) !== 0 ? RARE.cluster : RARE[effect];
+  return text(action, examplesOf(kindsOfActions(action)));
+}
+
+function missingAction(text: string, kinds: KindBits): string {
+  const [first] = kindsIn(kinds);
+  if (first !== undefined) return resourceElsewhere(text, wordsOf(kinds), exampleAction(first));
+  return /^srn2:environment#[^:]*$/.test(text) ? NO_ACTIONS.environment(text) : NO_ACTIONS.other(text);
 }
 
 /** A resource whose pattern can match something; one that cannot be parsed is refused as such. */
@@ -106,10 +131,10 @@ function problemOfAction(
 ): string | undefined {
   const usual = kindsOfActions(action);
   if (((usual | rareKindsOfActions(action, effect)) & named) === 0) {
-    return `\`${action}\` exists on ${wordsOf(usual)}, not on ${wordsOf(named)}, so the statement never matches it; did you mean ${examplesOf(usual)}?`;
+    return actionElsewhere(action, wordsOf(usual), wordsOf(named), examplesOf(usual));
   }
   if (!isOnlyOnAllNames(action) || resources.some(({ pattern }) => hasAllTokens(pattern))) return undefined;
-  return `\`${action}\` has no name to compare yet: write it on \`srn2:service-token#*\``;
+  return actionWithoutName(action);
 }
 
 function kindsOfPattern(pattern: SrnPattern): KindBits {
@@ -120,62 +145,18 @@ function hasAllTokens(pattern: SrnPattern): boolean {
   return regionsOf(pattern).some(({ kind, ids }) => kind === 'service-token' && ids.at(-1)?.form === 'any');
 }
 
-const WORDS: Readonly<Record<SrnKind, string>> = {
-  environment: 'an environment',
-  cluster: 'the cluster',
-  table: 'a table',
-  role: 'a role',
-  policy: 'a policy',
-  'service-token': 'a service token',
-  user: 'a user',
-};
-
-function wordsOf(bits: KindBits): string {
-  return listed(kindsIn(bits).map((kind) => WORDS[kind]));
-}
-
-function listed(words: readonly string[]): string {
-  return words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
-}
-
-function examplesOf(bits: KindBits): string {
-  return listed(kindsIn(bits).map((kind) => `\`srn2:${kind}#*\``));
-}
-
-function rareKind(action: string, named: KindBits, effect: 'allow' | 'deny'): string {
-  const calls =
-    (named & kindBit('cluster')) !== 0
-      ? `on the cluster only calls that name no table ask for \`${action}\``
-      : `on a table \`${action}\` is only ${effect === 'deny' ? 'denied to' : 'asked by'} calls on the cluster that name the table`;
-  return `${calls}; did you mean ${examplesOf(kindsOfActions(action))}?`;
-}
-
-function missingAction(text: string, kinds: KindBits): string {
-  const found = kindsIn(kinds);
-  if (found.length > 0)
-    return `no action of the statement exists on ${wordsOf(kinds)}, such as \`${exampleAction(found[0]!)}\`, so \`${text}\` never matches`;
-  const inner = /^srn2:environment#[^:]*$/.test(text) ? `; did you mean \`${text}:*#*\`, everything in it?` : '';
-  return `no action exists on the resources of \`${text}\`, so it never matches${inner || '; kinds with actions are table, cluster, role, policy, service-token'}`;
-}
-
-function exampleAction(kind: KindWithActions): string {
-  return kind === 'table' ? 'Query' : (ACTIONS_BY_KIND[kind].find((action) => action.startsWith('Get')) ?? '*');
-}
-
 /** Why no resource can have a name that the pattern matches; undefined if one can. */
 function problemOfPattern(pattern: SrnPattern): string | undefined {
   const { source, last } = pattern;
   if (last === undefined) return undefined;
-  if (source.includes('${'))
-    return `\`${source}\` never matches: variables such as \`\${user}\` are not replaced; write the name, or a statement for each user`;
+  if (source.includes('${')) return neverMatches(source, WHY.variable);
   if (regionsOf(pattern).length === 0) return problemOfLevels(pattern);
   const { kind, id } = last;
   if (kind.form !== 'exact') return undefined;
   const problem = kind.literal === 'table' ? problemOfTable(id.source) : problemOfName(kind.literal, id.source);
   if (problem === undefined) return undefined;
   const [why, meant] = problem;
-  const hint = meant === undefined || meant === '' ? '' : `; did you mean \`${withLastId(source, meant)}\`?`;
-  return `\`${source}\` never matches: ${why}${hint}`;
+  return neverMatches(source, why) + (meant === undefined || meant === '' ? '' : hint(withLastId(source, meant)));
 }
 
 function withLastId(source: string, id: string): string {
@@ -184,19 +165,15 @@ function withLastId(source: string, id: string): string {
 
 /** Levels that no resource has in this order. */
 function problemOfLevels({ source, levels }: SrnPattern): string {
-  const last = levels.at(-1)!.kind.source as SrnKind;
-  const outer: readonly string[] = OUTER_KINDS[last] ?? [];
-  const inside =
-    outer.length === 0
-      ? 'in no other resource'
-      : `only in ${outer.map((kind) => WORDS[kind as SrnKind]).join(' and ')}`;
+  const last = levels.at(-1)!.kind.source;
+  const outer: readonly string[] = OUTER_KINDS[last as SrnKind] ?? [];
   const reversed = levels.toReversed();
   const swapped = regionsOf({ source, levels: reversed, last: reversed.at(-1) }).length > 0;
   const meant = swapped
     ? reversed
     : levels.filter(({ kind }, at) => at === levels.length - 1 || outer[at] === kind.source);
   const text = `srn2:${meant.map(({ kind, id }) => `${kind.source}#${id.source}`).join(':')}`;
-  return `\`${source}\` never matches: ${WORDS[last] ?? 'such a resource'} is ${inside}; did you mean \`${text}\`?`;
+  return neverMatches(source, impossibleLevels(last)) + hint(text);
 }
 
 type Problem = readonly [why: string, meant: string | undefined];
@@ -204,13 +181,12 @@ type Problem = readonly [why: string, meant: string | undefined];
 const TYPE_SUFFIX = /_(?:OFFLINE|REALTIME)$/;
 
 function problemOfTable(id: string): Problem | undefined {
-  if (/["'`]/.test(id)) return ['the name of a table has no quotation marks', id.replaceAll(/["'`]/g, '')];
-  if (/[,;]/.test(id)) return ['it is one name; list several resources one by one', undefined];
-  if (TYPE_SUFFIX.test(id)) return ['a table has its name without the type', id.replace(TYPE_SUFFIX, '')];
+  if (/["'`]/.test(id)) return [WHY.quoted, id.replaceAll(/["'`]/g, '')];
+  if (/[,;]/.test(id)) return [WHY.listed, undefined];
+  if (TYPE_SUFFIX.test(id)) return [WHY.typed, id.replace(TYPE_SUFFIX, '')];
   const dot = id.indexOf('.');
   const database = dot < 0 ? undefined : id.slice(0, dot);
-  if (database !== undefined && isDefaultDatabase(database))
-    return ['tables of the database `default` have no prefix', id.slice(dot + 1)];
+  if (database !== undefined && isDefaultDatabase(database)) return [WHY.defaultDatabase, id.slice(dot + 1)];
   return undefined;
 }
 
@@ -219,15 +195,14 @@ const NAME = new RegExp(NAME_PATTERN);
 /** Roles, policies and service tokens have names of Kubernetes. */
 function problemOfName(kind: string, id: string): Problem | undefined {
   if (kind !== 'role' && kind !== 'policy' && kind !== 'service-token') return undefined;
-  if (id.replaceAll('*', '').length > NAME_MAX_LENGTH)
-    return [`names have at most ${NAME_MAX_LENGTH} characters`, undefined];
+  if (id.replaceAll('*', '').length > NAME_MAX_LENGTH) return [WHY.tooLong, undefined];
   // A star can stand for whatever a name needs next to it.
   if (couldBeName(id)) return undefined;
   const meant = id
     .toLowerCase()
     .replaceAll(/[^a-z0-9.*]+/g, '-')
     .replaceAll(/^[-.]+|[-.]+$/g, '');
-  return ['names consist of lower-case letters, digits, `-` and `.`', couldBeName(meant) ? meant : undefined];
+  return [WHY.noName, couldBeName(meant) ? meant : undefined];
 }
 
 function couldBeName(id: string): boolean {

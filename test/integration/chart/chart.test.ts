@@ -7,8 +7,8 @@ import { PROPERTIES } from '../../../src/app/parts/properties.ts';
 import { loadSettings } from '../../../src/config/settings.ts';
 import { sharedControlPlane, type ControlPlaneClient } from '../../support/control-plane.ts';
 import { recordsAuthors } from '../../support/kubernetes/manifests.ts';
-import { ADMISSION_APIS, COMBINATIONS, FOREIGN_KINDS } from '../../../tools/helm/combinations.ts';
-import { helmTools, render } from '../../../tools/helm/render.ts';
+import { ADMISSION_APIS, COMBINATIONS, FOREIGN_KINDS, REQUIRED } from '../../../tools/helm/combinations.ts';
+import { CHART, helmTools, output, render } from '../../../tools/helm/render.ts';
 
 /** The first use on a machine builds helm. */
 const BUILD_TIMEOUT_MS = 600_000;
@@ -80,7 +80,10 @@ describe.each(COMBINATIONS)('the chart with $name', (combination) => {
 describe('values of the chart', () => {
   interface Pods {
     readonly spec: {
-      readonly template: { readonly metadata: { readonly annotations: Readonly<Record<string, string>> } };
+      readonly template: {
+        readonly metadata: { readonly annotations: Readonly<Record<string, string>> };
+        readonly spec: { readonly serviceAccountName: string; readonly securityContext: object };
+      };
     };
   }
   async function checksum(values: Readonly<Record<string, unknown>>): Promise<string | undefined> {
@@ -98,6 +101,44 @@ describe('values of the chart', () => {
     expect(first).toMatch(/^[0-9a-f]{64}$/);
     expect(property).toBe(first);
     expect(setting).not.toBe(first);
+  });
+
+  it.each([
+    [null, 'Set a first administrator'],
+    [{}, 'Set a first administrator'],
+    [{ name: 'ada@example.com' }, 'Sign in as ada@example.com, who has the role system-admin'],
+  ])('say in the notes who signs in first, with firstAdministrator %j', async (firstAdministrator, text) => {
+    const flags = ['--dry-run=client', '--namespace', 'olap', '--values', '-'];
+    const values = JSON.stringify({ ...REQUIRED, firstAdministrator });
+    expect(await output(helm, ['install', 'olap-warden', CHART, ...flags], values)).toContain(text);
+  });
+
+  it('leave the user of the pods to the admission of OpenShift, within the restricted level', async () => {
+    const restricted = await api.createNamespace('openshift');
+    await api.mustKubectl(['label', 'namespace', restricted, 'pod-security.kubernetes.io/enforce=restricted']);
+    const podSecurityContext = { runAsUser: null, runAsGroup: null, fsGroup: null };
+    const rendered = await render(helm, { name: '', values: { podSecurityContext } }, { namespace: restricted });
+    const workloads = objectsOf(rendered).filter(({ kind }) => ['StatefulSet', 'Deployment'].includes(kind));
+    expect(workloads).toHaveLength(2);
+    for (const { metadata, spec } of workloads as (Rendered & Pods)[]) {
+      const { serviceAccountName, securityContext } = spec.template.spec;
+      expect(securityContext).toEqual({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+      await api.mustKubectl(['-n', restricted, 'create', 'serviceaccount', serviceAccountName]);
+      // What restricted-v2 sets: a user and a group of the namespace's range.
+      const own = { ...securityContext, runAsUser: 1_000_730_000, fsGroup: 1_000_730_000 };
+      for (const context of [securityContext, own]) {
+        const pod = {
+          apiVersion: 'v1',
+          kind: 'Pod',
+          metadata: { name: metadata.name, namespace: restricted },
+          spec: { ...spec.template.spec, securityContext: context },
+        };
+        const { stderr } = await api.mustKubectl(['create', '--dry-run=server', '-f', '-'], {
+          input: JSON.stringify(pod),
+        });
+        expect(stderr).not.toContain('would violate PodSecurity');
+      }
+    }
   });
 
   it.each([

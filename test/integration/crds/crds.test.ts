@@ -261,6 +261,36 @@ describe('the kube-apiserver and validateResource() agree on', () => {
     },
   );
 
+  const BAD_NAME = 'must consist of lower-case letters, digits, `-` and `.`';
+  it.each<[CustomKind, object, string]>([
+    ['Role', { policies: ['Data Engineers'] }, BAD_NAME],
+    ['RoleAssignment', { ...subject('a'), role: 'Up' }, BAD_NAME],
+    ['RoleAssignment', subject(' x'), 'must not begin or end with a space'],
+    ['ServiceToken', { secretName: 'Up' }, BAD_NAME],
+    ['Policy', table('table#events'), 'must be `*` or a resource name such as `srn2:table#events`'],
+    ['ClusterHealthReport', { schedule: 'now' }, 'must be a cron expression of five fields'],
+    ['ClusterHealthReport', { deadline: '5 min' }, 'must be a duration such as `20m`'],
+    ['ClusterHealthReport', { disabledChecks: ['lower'] }, 'must be the name of a check'],
+    ['ClusterHealthReport', { mutes: [muted({ id: 'A' })] }, 'must consist of lower-case letters, digits and `-`'],
+    ['ClusterHealthReport', { mutes: [muted({ check: '**' })] }, 'must be the name of a check'],
+    ['ClusterHealthReport', { mutes: [muted({ entity: 'a\nb' })] }, 'must be the name of an entity in one line'],
+  ])('%s %j is refused with the rule in words', async (kind, spec, words) => {
+    const { stderr } = await kubectl(['create', '--dry-run=server', '-f', '-'], manifest(kind, 'words', spec));
+    expect(stderr).toContain(words);
+  });
+
+  it.each([
+    ['20', ['should match', 'must be a duration such as `20m`']],
+    ['5x', ['should match', 'must be a duration such as `20m`']],
+    ['59s', ['spec.interval must be at least 1m']],
+    ['0d', ['spec.interval must be at least 1m']],
+  ])('the interval %s is refused once, without an error of a rule', async (interval, said) => {
+    const object = manifest('ClusterHealthReport', 'interval', { interval });
+    const { stderr } = await kubectl(['create', '--dry-run=server', '-f', '-'], object);
+    const causes = stderr.split('\n').filter((line) => line.includes('spec'));
+    expect(causes).toEqual(said.map((text) => expect.stringContaining(text)));
+  });
+
   const bearer = `svc-${'a'.repeat(16)}-${'b'.repeat(32)}`;
   /** What can never match, with a part of the error: only new entries are refused, so that stored ones stay in effect. */
   const NEVER: [CustomKind, object, string][] = [

@@ -1,4 +1,4 @@
-import { copyFile, mkdir } from 'node:fs/promises';
+import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { helmTools } from '../../../tools/helm/render.ts';
@@ -139,6 +139,16 @@ describe('the commands of installation', () => {
     expect(await paste('README.md', 3)).toContain('analysts');
     expect(await releases()).toEqual(['olap/olap-warden']);
     expect(await definitions()).toBe(5);
+  });
+
+  it('sign in as a service account, with a token for the gateway alone', async () => {
+    const page = await readFile(join(ROOT, 'docs/install.md'), 'utf8');
+    const command = /`(kubectl -n olap create token admin[^`]*)`/.exec(page)?.[1] ?? '';
+    await api.mustKubectl(['-n', 'olap', 'create', 'serviceaccount', 'admin']);
+    const { code, stdout } = await shell.run(command);
+    expect(code).toBe(0);
+    const claims = JSON.parse(Buffer.from(stdout.split('.')[1] ?? '', 'base64url').toString()) as object;
+    expect(claims).toMatchObject({ aud: ['olap-warden'], sub: 'system:serviceaccount:olap:admin' });
   });
 
   it('bind users to the ClusterRoles', async () => {

@@ -140,6 +140,11 @@ describe('with an operator', () => {
     it('gets a token in the named Secret, which is active once it has a role', async () => {
       await apply(serviceToken('job', { secretName: 'job-token' }));
       const made = await until('servicetokens.olapwarden.io', 'job', 'True Unassigned');
+      for (const condition of ['Ready', 'Assigned=False'])
+        await kubectl('wait', `--for=condition=${condition}`, KUBECTL_TIMEOUT, 'otoken/job');
+      expect(await kubectl('get', 'otoken', '--field-selector', 'spec.secretName=job-token', '-o', 'name')).toContain(
+        'job',
+      );
       const given = values(await secret('job-token'));
       expect(Object.keys(given).sort()).toEqual(['accessKey', 'bearerToken', 'secretKey']);
       expect(made.status).toMatchObject({ state: 'Unassigned', accessKey: given['accessKey'] });

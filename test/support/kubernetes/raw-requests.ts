@@ -22,11 +22,11 @@ export interface RawRequests {
   close(): Promise<void>;
 }
 
-/** The complete response to a request with any body, sent as it stands. */
+/** The complete response to a request with any body, sent as it stands. `warnings`: the texts of its headers `Warning`. */
 export async function sendText(
   kubeconfigPath: string,
   request: { method: string; path: string; contentType?: string; body?: string },
-): Promise<{ status: number; text: string }> {
+): Promise<{ status: number; text: string; warnings: string[] }> {
   const config = new KubeConfig();
   config.loadFromFile(kubeconfigPath);
   const { server = '', caData = '' } = config.getCurrentCluster() ?? {};
@@ -39,7 +39,14 @@ export async function sendText(
   const received = once(sent, 'response');
   sent.end(body);
   const [response] = (await received) as [IncomingMessage];
-  return { status: response.statusCode ?? 0, text: await within(`${method} ${path}`, text(response)) };
+  const warnings = (response.headersDistinct['warning'] ?? []).map(warningText);
+  return { status: response.statusCode ?? 0, text: await within(`${method} ${path}`, text(response)), warnings };
+}
+
+/** The text of `299 - "text"`. Node reads the bytes of a header as Latin-1. */
+function warningText(header: string): string {
+  const quoted = Buffer.from(header, 'latin1').toString('utf8').slice('299 - "'.length, -1);
+  return quoted.replaceAll(/\\(.)/g, '$1');
 }
 
 export function rawRequests(kubeconfigPath: string, namespace: string): RawRequests {

@@ -18,6 +18,11 @@ describe('the warnings of a policy', () => {
     ['srn2:role#analyst', '`statements[0].resources[0]`: role `analyst` does not exist; did you mean `analysts`?'],
     ['srn2:policy#read', '`statements[0].resources[0]`: policy `read` does not exist'],
     ['srn2:service-token#x', '`statements[0].resources[0]`: service token `x` does not exist'],
+    [
+      'srn2:cluster#pinnot:table#*',
+      '`statements[0].resources[0]`: cluster `pinnot` does not exist; did you mean `pinot`?',
+    ],
+    ['srn2:environment#olap:cluster#nosuch', '`statements[0].resources[0]`: cluster `nosuch` does not exist'],
   ])('name %s', (resource, warning) => expect(warn([resource])).toEqual([warning]));
 
   it.each([
@@ -25,9 +30,10 @@ describe('the warnings of a policy', () => {
     'srn2:table#events',
     'srn2:table#even*',
     'srn2:*#nosuch',
-    'srn2:cluster#other:table#nosuch',
     'srn2:environment#elsewhere:table#nosuch',
-    'srn2:cluster#nosuch',
+    'srn2:environment#elsewhere:cluster#nosuch:table#nosuch',
+    'srn2:cluster#no*:table#events',
+    'srn2:environment#olap:cluster#pinot',
     'srn2:role#analysts',
   ])('do not name %s', (resource) => expect(warn([resource])).toEqual([]));
 
@@ -47,7 +53,9 @@ describe('the warnings of a policy', () => {
     expect(warn(['srn2:table#invoice'], known)).toEqual(missing('invoice', 'invoices'));
     expect(warn(['srn2:cluster#pinot:table#invoices'], known)).toEqual(missing('invoices'));
     expect(warn(['srn2:cluster#sales:table#events'], known)).toEqual(missing('events'));
-    expect(warn(['srn2:cluster#elsewhere:table#events'], known)).toEqual([]);
+    expect(warn(['srn2:cluster#elsewhere:table#events'], known)).toEqual([
+      '`statements[0].resources[0]`: cluster `elsewhere` does not exist',
+    ]);
   });
 
   it('leave out tables that can belong to a cluster whose tables are not known', () => {
