@@ -12,11 +12,11 @@ export type AdmissionCosts = ReadonlyMap<string, number>;
 
 /** In an order in which each refers to what exists, and is referred to when it is deleted. */
 const KINDS = [
-  ['policy', 'policies', (name: string) => policy(name)],
-  ['role', 'roles', (name: string) => role(name, { policies: [name] })],
-  ['assignment', 'roleassignments', (name: string) => roleAssignment(name, { role: name })],
+  ['a policy', 'policies', (name: string) => policy(name)],
+  ['a role', 'roles', (name: string) => role(name, { policies: [name] })],
+  ['an assignment', 'roleassignments', (name: string) => roleAssignment(name, { role: name })],
   [
-    'service token',
+    'a service token',
     'servicetokens',
     (name: string) => serviceToken(name, { expiresAt: '2030-01-01T00:00:00Z', secretName: name }),
   ],
@@ -44,13 +44,13 @@ export async function admissionCosts(plane: ControlPlane, count: number): Promis
   };
   try {
     for (const [kind, plural, make] of KINDS)
-      await measure(`creation of a ${kind}`, (name) => requests.send('POST', `${BASE}/${plural}`, make(name)));
+      await measure(`creation of ${kind}`, (name) => requests.send('POST', `${BASE}/${plural}`, make(name)));
     for (const [kind, plural] of KINDS)
-      await measure(`change of a ${kind}`, (name) =>
+      await measure(`change of ${kind}`, (name) =>
         requests.send('PATCH', `${BASE}/${plural}/${name}`, CHANGES[plural], MERGE),
       );
     for (const [kind, plural] of KINDS)
-      await measure(`deletion of a ${kind}`, (name) => requests.send('DELETE', `${BASE}/${plural}/${name}`));
+      await measure(`deletion of ${kind}`, (name) => requests.send('DELETE', `${BASE}/${plural}/${name}`));
   } finally {
     await requests.close();
   }
