@@ -17,6 +17,10 @@ export type QueryErrorCode =
   | 'busy'
   /** Too many asynchronous queries. */
   | 'too-many'
+  /** An earlier submission has the same key and another query. */
+  | 'key-reused'
+  /** A submission with the same key is running. */
+  | 'key-busy'
   /** The caller aborted. */
   | 'aborted';
 

@@ -1,10 +1,10 @@
 /**
  * What a note says. `run`: the state of an asynchronous query. `cancel`: another gateway asks for its cancellation. `alive`: the gateway of the id runs
- * asynchronous queries. `check`: written, read and deleted at the start of a gateway, to find missing permissions.
+ * asynchronous queries. `key`: what an `Idempotency-Key` of a caller stands for; its id is not that of a result. `check`: written, read and deleted at the start of a gateway, to find missing permissions.
  */
-export type NoteKind = 'run' | 'cancel' | 'alive' | 'check';
+export type NoteKind = 'run' | 'cancel' | 'alive' | 'key' | 'check';
 
-export const NOTE_KINDS: readonly NoteKind[] = ['run', 'cancel', 'alive', 'check'];
+export const NOTE_KINDS: readonly NoteKind[] = ['run', 'cancel', 'alive', 'key', 'check'];
 
 /** Age at which any gateway deletes a note. It exceeds the maximum run time of a query and the retention of its failure. */
 export const NOTE_KEPT_MS = 49 * 3_600_000;

@@ -1,3 +1,4 @@
+import type { QueryError } from './errors.ts';
 import type { TableName } from '../pinot/table-name.ts';
 import type { StoredCoding } from './rows/frames.ts';
 import type { ResultNotes } from './notes.ts';
@@ -80,6 +81,8 @@ export interface ResultWriter {
 /** An open stored result. The caller that opened it must close it. */
 export interface ResultReader {
   readonly record: ResultRecord;
+  /** Why its rows cannot be read, where that is known without reading them. */
+  readonly damage?: QueryError | undefined;
   /** The index if it is in memory; otherwise call `index`. */
   readonly knownIndex: RowIndex | undefined;
   index(signal: AbortSignal): Promise<RowIndex>;
@@ -87,6 +90,8 @@ export interface ResultReader {
   read(from: number, to: number, signal: AbortSignal): Promise<readonly Uint8Array[]>;
   /** Like `read`, in pieces of bounded size. */
   stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array>;
+  /** Drops the rows that are in memory: the next `read` reads them from the store. Absent where none are kept. Needs no `this`. */
+  readonly forget?: (() => void) | undefined;
   /** @param reuse true if no result of `read` is in use, so that its memory may be reused */
   close(reuse?: boolean): Promise<void>;
 }
@@ -125,7 +130,10 @@ export interface ResultStore {
    */
   tidy?(signal: AbortSignal): Promise<void>;
   begin(requestId: string, signal: AbortSignal): Promise<ResultWriter>;
-  /** @returns undefined if the result does not exist. @throws {QueryError} damaged, if its record is not valid */
+  /**
+   * @returns undefined if the result does not exist; a reader with `damage` where its record is valid and its rows are missing or have another length
+   * @throws {QueryError} damaged, if its record is not valid, or missing although its rows are there and nobody writes or deletes them
+   */
   open(requestId: string, signal: AbortSignal): Promise<ResultReader | undefined>;
   /**
    * Replaces the record of a stored result by one that differs only in its expiration. No effect where the result was deleted, also meanwhile: a renewal
@@ -133,7 +141,7 @@ export interface ResultStore {
    * @throws {QueryError} store-full, store-unavailable
    */
   renew(record: ResultRecord, signal: AbortSignal): Promise<void>;
-  /** Lists complete and damaged results in any order. */
+  /** Lists complete and damaged results in any order: those that `open` does not find are not listed. */
   list(signal: AbortSignal): AsyncIterable<StoredResultSummary>;
   /**
    * Signs a link to the stored rows, which clients read by byte range. Absent if clients cannot reach the storage.
@@ -141,7 +149,7 @@ export interface ResultStore {
    * @throws {QueryError} store-unavailable
    */
   link?(requestId: string, lifetimeMs: number, signal: AbortSignal): Promise<SignedLink>;
-  /** @returns false if the result did not exist. An open reader may continue. */
+  /** @returns false if the result did not exist, complete or damaged. An open reader may continue. */
   delete(requestId: string, signal: AbortSignal): Promise<boolean>;
   close(): Promise<void>;
 }

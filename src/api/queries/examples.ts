@@ -67,6 +67,9 @@ export const STATUS = {
   expirationTimeMs: 1_769_850_003_000,
   nextOffsetParams: 'offset=0&numRows=10000',
   nextUrl: `/query/${REQUEST_ID}/results?offset=0&numRows=10000`,
+  downloads: Object.fromEntries(
+    ['jsonl', 'csv', 'arrow', 'parquet'].map((format) => [format, `/query/${REQUEST_ID}/results?format=${format}`]),
+  ),
 };
 export const RUNNING = {
   requestId: REQUEST_ID,

@@ -1,3 +1,4 @@
+import type { ExportFormat } from '../../results/export/format.ts';
 import type { PaginatedQueries } from '../../results/submit/paginated-queries.ts';
 import { isActive, type RunError, type RunStatus } from '../../results/runs/status.ts';
 import type { PaginationSettings } from '../../results/settings.ts';
@@ -25,8 +26,14 @@ export function queryStatus(status: RunStatus, { queries, settings }: StatusFiel
     numRowsResultSet: rowCount,
     ...(until !== undefined && { elapsedMs: Math.max(0, until - status.submissionTimeMs) }),
     ...(isReadable && { nextOffsetParams: first, nextUrl: `/query/${status.requestId}/results?${first}` }),
+    ...(status.state === 'done' && { downloads: downloadsOf(status.requestId) }),
     ...(holder !== undefined && { brokerHost: holder.host, brokerPort: holder.port }),
   };
+}
+
+function downloadsOf(requestId: string): NonNullable<QueryStatus['downloads']> {
+  const url = (format: ExportFormat): string => `/query/${requestId}/results?format=${format}`;
+  return { jsonl: url('jsonl'), csv: url('csv'), arrow: url('arrow'), parquet: url('parquet') };
 }
 
 function writtenError({ exceptions, ...error }: RunError): NonNullable<QueryStatus['error']> {

@@ -1,10 +1,12 @@
 import { RESULT_LINKS, STATUS, RUNNING } from './examples.ts';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { QueryRuns } from '../../results/runs/runs.ts';
+import { RunWaits } from '../../results/runs/waits.ts';
 import { isActive, type RunStatus } from '../../results/runs/status.ts';
 import { queriesOf, positionOf, mergedQueries } from '../../results/runs/listing.ts';
 import type { ResultStore } from '../../results/result-store.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { Damages } from '../../results/rows/damages.ts';
 import { FairQueue, type QueueLimits, type QueueMetrics } from '../../platform/fair-queue.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { admit } from '../server/admission/admit.ts';
@@ -15,7 +17,7 @@ import { clientSignal } from '../server/client-signal.ts';
 import { requireDelete, requireStatus } from './access.ts';
 import { RETRY_AFTER_SECONDS } from './open-result.ts';
 import { queriesOfPeers } from './peer-queries.ts';
-import { holderOf, type PeerRouting } from './peer-routing.ts';
+import { type Holder, holderOf, type PeerRouting } from './peer-routing.ts';
 import { queryStatus, type StatusFields } from './query-status.ts';
 import { ForwardHeaders, RequestIdParams, READ_ERRORS } from './schemas.ts';
 import { MineQuerystring, MyQueries, QueryStatus, StatusQuerystring } from './status-schemas.ts';
@@ -23,7 +25,8 @@ import { MineQuerystring, MyQueries, QueryStatus, StatusQuerystring } from './st
 export interface QueryRunRoutes extends StatusFields {
   readonly runs: QueryRuns;
   readonly store: Pick<ResultStore, 'list'>;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
+  readonly damages?: Pick<Damages, 'of'>;
   /** Default: the limit of listings has no metrics. */
   readonly limits?: QueueMetrics;
   /** How requests reach the gateway that stores the result; absent where each one is handled here. */
@@ -43,14 +46,37 @@ const LISTINGS: QueueLimits = {
   maxWaitingOfKey: 256,
 };
 
+/** Fewer than the connections to another gateway. Others do not wait, and ask again later. */
+const FORWARDED_WAITS: QueueLimits = { name: 'forwarded-waits', total: 16, perKey: 4, maxWaiting: 0 };
+
 /** `/query/{requestId}` and `/query/mine`: the states of queries whose results are stored. */
 export function queryRuns(app: FastifyInstance, options: QueryRunRoutes): void {
   mine(app, options);
   oneQuery(app, options);
 }
 
+/** Forwards a request for the state of a query. Waits occupy connections to the other gateway, of which other requests need some. */
+function waitForwarding(): (request: FastifyRequest, reply: FastifyReply, holder: Holder) => Promise<FastifyReply> {
+  const places = new FairQueue(FORWARDED_WAITS);
+  return async (request, reply, holder) => {
+    const target = classOf(request.raw);
+    const signal = clientSignal(reply);
+    if (!target.parameters.has('wait')) return sendResponse(reply, await holder.forward(request, target, signal));
+    const place = places.tryEnter(request.principal.srn);
+    const parameters = new URLSearchParams([...target.parameters].filter(([name]) => name !== 'wait'));
+    const sent = typeof place === 'string' ? { ...target, parameters } : target;
+    try {
+      return sendResponse(reply, await holder.forward(request, sent, signal));
+    } finally {
+      if (typeof place !== 'string') place.release();
+    }
+  };
+}
+
 function oneQuery(app: FastifyInstance, options: QueryRunRoutes): void {
   const { runs, peers, clock } = options;
+  const waits = new RunWaits(options);
+  const forwardWait = waitForwarding();
   const schema = { tags: TAGS, params: RequestIdParams, headers: ForwardHeaders };
   const response = { 200: QueryStatus, ...READ_ERRORS };
   app.get<{ Params: RequestIdParams; Querystring: StatusQuerystring }>(
@@ -70,13 +96,16 @@ function oneQuery(app: FastifyInstance, options: QueryRunRoutes): void {
       const { requestId } = request.params;
       const signal = clientSignal(reply);
       const holder = await holderOf(request, requestId, peers);
-      if (holder !== undefined) return sendResponse(reply, await holder.forward(request, classOf(request.raw), signal));
+      if (holder !== undefined) return forwardWait(request, reply, holder);
       let status = known(await runs.find(requestId, signal), requestId);
       requireStatus(request, status.owner);
       const { wait } = request.query;
       if (wait !== undefined && isActive(status)) {
-        await runs.untilEnded(requestId, 1_000 * Number.parseInt(wait, 10), signal);
+        const maxMs = 1_000 * Number.parseInt(wait, 10);
+        await waits.untilEnded(requestId, { caller: request.principal.srn, maxMs }, signal);
         status = known(await runs.find(requestId, signal), requestId);
+        // The caller may have lost the right meanwhile.
+        requireStatus(request, status.owner);
       }
       const shown = queryStatus(status, options, clock.now());
       if (isActive(status)) void reply.header('retry-after', RETRY_AFTER_SECONDS);

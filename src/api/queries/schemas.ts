@@ -43,6 +43,17 @@ export const SubmitQuerystring = Type.Object(
   CLOSED,
 );
 
+export const SubmitHeaders = Type.Object({
+  'idempotency-key': Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description:
+        'With `doPaginate=true`: a text that the client chooses for this query. A repeated request with the same key gets the same `requestId` and does not run the query again; with another query it gets 422, and while the first one is being submitted 409.',
+    }),
+  ),
+});
+
 const QUERY_FIELDS = {
   sql: Type.String({ minLength: 1, maxLength: MAX_SQL_LENGTH, description: 'The query.' }),
   queryOptions: Type.Optional(Type.String({ description: 'Query options of the engine, `key=value;key=value`.' })),

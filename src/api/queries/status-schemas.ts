@@ -40,6 +40,12 @@ export const QueryStatus = Type.Object(
         description: 'The first page, relative to the URL of the request; present when `done` and not empty.',
       }),
     ),
+    downloads: Type.Optional(
+      Type.Object(
+        { jsonl: Type.String(), csv: Type.String(), arrow: Type.String(), parquet: Type.String() },
+        { description: 'The whole result in each format, relative to the URL of the request; present when `done`.' },
+      ),
+    ),
     cancelRequested: Type.Optional(
       Type.Boolean({ description: 'True while another gateway, which runs the query, was asked to cancel it.' }),
     ),
@@ -58,6 +64,9 @@ export const QueryStatus = Type.Object(
       ),
     ),
     warnings: Type.Optional(Type.Array(Type.String(), { description: 'As in a page of the result.' })),
+    damaged: Type.Optional(
+      Type.String({ description: 'Why the result, or a part of it, cannot be read, as far as that is known.' }),
+    ),
     brokerHost: Type.Optional(Type.String({ description: 'As in a page of the result.' })),
     brokerPort: Type.Optional(Type.Integer()),
   },
@@ -72,7 +81,7 @@ export const StatusQuerystring = Type.Object(
         pattern: '^(?:[1-9]|[1-4]\\d|50)s$',
         examples: ['20s'],
         description:
-          'Waits until the query has ended, at most so long: 1s to 50s. A query that another gateway runs over a shared store is not waited for.',
+          'Waits until the query has ended, at most so long: 1s to 50s. Where many clients wait already, the response comes at once.',
       }),
     ),
   },

@@ -12,6 +12,8 @@ const STATUS: Readonly<Record<QueryErrorCode, number>> = {
   'no-links': 409,
   busy: 503,
   'too-many': 429,
+  'key-reused': 422,
+  'key-busy': 409,
   // The client has disconnected; the access log must not count it as a server error.
   aborted: 499,
 };
@@ -22,6 +24,6 @@ const RETRY_AFTER_SECONDS = '2';
 export function queryHttpError(error: QueryError): HttpError {
   const status = STATUS[error.code];
   const headers: Record<string, string> =
-    status === 503 || status === 429 ? { 'retry-after': RETRY_AFTER_SECONDS } : {};
+    status === 503 || status === 429 || error.code === 'key-busy' ? { 'retry-after': RETRY_AFTER_SECONDS } : {};
   return new HttpError(status, error.message, { headers, cause: error.cause ?? error });
 }

@@ -6,9 +6,11 @@ import type { UpstreamObserver } from '../../platform/upstreams.ts';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
 import { observeSpace, prometheusQueryMetrics } from '../../results/metrics.ts';
 import type { GatewayIdentity } from '../../results/submit/options.ts';
+import { SubmissionKeys } from '../../results/submit/submission-keys.ts';
 import { PaginatedQueries } from '../../results/submit/paginated-queries.ts';
 import { QueryRuns } from '../../results/runs/runs.ts';
 import { type GatewayAddress, type Peer, PeerDirectory } from '../../results/peers/peers.ts';
+import { Damages } from '../../results/rows/damages.ts';
 import { Retention } from '../../results/retention/retention.ts';
 import { startRetention } from '../../results/retention/retention-loop.ts';
 import type { PaginationSettings } from '../../results/settings.ts';
@@ -71,7 +73,9 @@ export async function createQueryService(options: QueryServiceOptions): Promise<
   await plain.start(AbortSignal.timeout(STORE_START_MS));
   observeSpace(options.registry, () => plain.space?.());
   const store = measuredStore(plain, metrics, clock);
+  const damages = new Damages();
   const queries = new PaginatedQueries({
+    damages,
     store,
     settings,
     identity,
@@ -80,17 +84,15 @@ export async function createQueryService(options: QueryServiceOptions): Promise<
     metrics,
     ...limits,
   });
-  const runs = new QueryRuns({
+  const process = {
     store,
-    settings,
-    gatewayId: identity.id,
     clock,
     newId: () => queries.submissions.newId(),
     instance: Buffer.from(options.random(INSTANCE_BYTES)).toString('hex'),
-    metrics,
     onProblem,
-    ...limits,
-  });
+  };
+  const runs = new QueryRuns({ ...process, settings, gatewayId: identity.id, damages, metrics, ...limits });
+  const keys = new SubmissionKeys({ ...process, isKnown: (requestId, signal) => runs.isKnown(requestId, signal) });
   const retention = new Retention({
     store,
     gatewayId: identity.id,
@@ -125,11 +127,13 @@ export async function createQueryService(options: QueryServiceOptions): Promise<
   const forwards = gateways !== undefined && store.local;
   const peers: PeerRouting = { directory, forwarding: forwards ? forwarding : undefined };
   return {
-    register: (app) => paginatedQueries(app, { queries, peers, runs: { runs, store, settings, clock, ...limits } }),
-    data: { engine, queries, runs, settings, peers },
+    register: (app) =>
+      paginatedQueries(app, { queries, peers, runs: { runs, store, settings, clock, damages, ...limits } }),
+    data: { engine, queries, runs, keys, settings, peers },
     peers: () => (forwards ? directory.peers : []),
     async close() {
       await runs.close();
+      await keys.close();
       await stopRetention();
       await client.close();
       await store.close();

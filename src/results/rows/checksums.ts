@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
-import { damaged } from '../errors.ts';
+import { damaged, isDamaged } from '../errors.ts';
 import { decompressed, storedRange } from './frames.ts';
+import { readAgain } from './read-again.ts';
 import type { ResultReader, ResultRecord } from '../result-store.ts';
 import type { BlockChecksums, RowIndex } from './row-index.ts';
 
@@ -36,7 +37,7 @@ export class BlockChecksumBuilder {
 }
 
 /** Reads the bytes of rows as they are stored. */
-export interface StoredRows extends Pick<ResultReader, 'read' | 'stream'> {
+export interface StoredRows extends Pick<ResultReader, 'read' | 'stream' | 'forget'> {
   readonly record: Pick<ResultRecord, 'rowBytes'>;
 }
 
@@ -59,16 +60,40 @@ export async function readRows(
   const { reader, index } = indexed;
   const { checksums } = index;
   if (checksums === undefined || from === to) return reader.read(from, to, signal);
-  const blocks = blocksOf(checksums, { from, to }, reader.record.rowBytes);
-  const pieces = await readBlocks(indexed, blocks, signal);
-  const verifier = new BlockVerifier(checksums, blocks.from, reader.record.rowBytes);
-  for (const piece of pieces) verifier.add(piece);
-  if (verifier.position !== blocks.to) throw damaged('its rows are incomplete');
-  return cut(pieces, from - blocks.from, to - blocks.from);
+  return readAgain(reader, async () => {
+    const blocks = blocksOf(checksums, { from, to }, reader.record.rowBytes);
+    const pieces = await readBlocks(indexed, blocks, signal);
+    const verifier = new BlockVerifier(checksums, blocks.from, reader.record.rowBytes);
+    for (const piece of pieces) verifier.add(piece);
+    if (verifier.position !== blocks.to) throw damaged('its rows are incomplete');
+    return cut(pieces, from - blocks.from, to - blocks.from);
+  });
 }
 
-/** Like `readRows`, in pieces of bounded size; a piece is returned after its block was verified. */
+/** Like `readRows`, in pieces of bounded size; a piece is returned after its block was verified. A block that is damaged is read once more. */
 export async function* streamRows(
+  indexed: IndexedReader<StoredRows>,
+  from: number,
+  to: number,
+  signal: AbortSignal,
+): AsyncIterable<Uint8Array> {
+  let at = from;
+  for (let failedAt = -1; ;) {
+    try {
+      for await (const piece of streamOnce(indexed, at, to, signal)) {
+        at += piece.length;
+        yield piece;
+      }
+      return;
+    } catch (error) {
+      if (!isDamaged(error) || failedAt === at) throw error;
+      failedAt = at;
+      indexed.reader.forget?.();
+    }
+  }
+}
+
+async function* streamOnce(
   indexed: IndexedReader<StoredRows>,
   from: number,
   to: number,

@@ -70,6 +70,8 @@ export async function readPage(
   signal: AbortSignal,
 ): Promise<Page> {
   const { record } = reader;
+  // Also for a result without rows, of which nothing is read.
+  if (reader.damage !== undefined) throw reader.damage;
   const { offset } = request;
   const numRows = rowsOf(record, request);
   const frame = { ...framePage(record, { offset, numRows }, options.holder), numRows };

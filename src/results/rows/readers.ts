@@ -5,6 +5,8 @@ import type { RowIndex } from './row-index.ts';
 /** A reader that reports when it is closed. */
 class TrackedReader implements ResultReader {
   readonly record: ResultRecord;
+  readonly damage: ResultReader['damage'];
+  readonly forget: ResultReader['forget'];
   /** Bytes of the current page that are in memory. */
   heldBytes = 0;
   readonly #inner: ResultReader;
@@ -13,6 +15,8 @@ class TrackedReader implements ResultReader {
 
   constructor(inner: ResultReader, closed: (reader: TrackedReader) => void) {
     this.record = inner.record;
+    this.damage = inner.damage;
+    this.forget = inner.forget;
     this.#inner = inner;
     this.#closed = closed;
   }

@@ -1,4 +1,5 @@
 import type { WallClock } from '../../platform/clock.ts';
+import type { Damages } from '../rows/damages.ts';
 import type { ResultStore } from '../result-store.ts';
 import type { QueryRuns } from './runs.ts';
 import { type RunStatus, statusOfRecord } from './status.ts';
@@ -15,6 +16,8 @@ export interface ListingOptions {
   readonly store: Pick<ResultStore, 'list'>;
   readonly runs: Pick<QueryRuns, 'own' | 'noted'>;
   readonly clock: WallClock;
+  /** Damages that were found by reading. Default: none. */
+  readonly damages?: Pick<Damages, 'of'>;
 }
 
 export interface OwnQueries {
@@ -37,7 +40,7 @@ export function positionOf({ submissionTimeMs, requestId }: Pick<RunStatus, 'sub
 export async function queriesOf(
   owner: string,
   range: ListingRange,
-  { store, runs, clock }: ListingOptions,
+  { store, runs, clock, damages }: ListingOptions,
   signal: AbortSignal,
 ): Promise<OwnQueries> {
   const newest = new Newest<RunStatus>({ ...range, limit: range.limit + 1 });
@@ -45,8 +48,8 @@ export async function queriesOf(
   const noted = runs.noted(() => (isIncomplete = true), signal);
   for await (const status of noted) if (status.owner === owner) newest.add(status);
   for (const status of runs.own()) if (status.owner === owner) newest.add(status);
-  for await (const { record } of store.list(signal)) {
-    if (record.owner === owner && record.expirationTimeMs > clock.now()) newest.add(statusOfRecord(record));
+  for await (const { record, damaged = damages?.of(record) } of store.list(signal)) {
+    if (record.owner === owner && record.expirationTimeMs > clock.now()) newest.add(statusOfRecord(record, damaged));
   }
   return { queries: newest.sorted(), isIncomplete };
 }

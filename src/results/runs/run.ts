@@ -58,7 +58,8 @@ export class Run {
   readonly #stopping = new AbortController();
   #status: RunStatus;
   #stop: Stop | undefined;
-  readonly #ended = Promise.withResolvers<void>();
+  /** Called at the end. */
+  readonly #listeners = new Set<() => void>();
 
   constructor(
     query: AsyncQuery,
@@ -94,7 +95,14 @@ export class Run {
 
   /** Resolves when the query has ended. */
   get ended(): Promise<void> {
-    return this.#ended.promise;
+    return new Promise((resolve) => this.onEnded(resolve));
+  }
+
+  /** Calls back when the query has ended, at once where it has. @returns removes the callback, for those who wait for a shorter time */
+  onEnded(call: () => void): () => void {
+    if (isActive(this.#status)) this.#listeners.add(call);
+    else call();
+    return () => this.#listeners.delete(call);
   }
 
   /** Ends the query early; the first reason counts. No effect after its end. */
@@ -151,7 +159,8 @@ export class Run {
     this.#status = { ...this.#status, ...change, state, endTimeMs: this.#clock.now() };
     this.#deadline.clear();
     this.query.onEnd();
-    this.#ended.resolve();
+    for (const call of this.#listeners) call();
+    this.#listeners.clear();
   }
 }
 

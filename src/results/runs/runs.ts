@@ -5,6 +5,7 @@ import { Deadline } from '../../platform/deadline.ts';
 import { runPeriodically } from '../../platform/periodic.ts';
 import { QueryError } from '../errors.ts';
 import { NO_METRICS, type QueryMetrics } from '../metrics.ts';
+import type { Damages } from '../rows/damages.ts';
 import { isRequestId } from '../request-id.ts';
 import type { ResultStore } from '../result-store.ts';
 import type { PaginationSettings } from '../settings.ts';
@@ -33,6 +34,8 @@ export interface QueryRunsOptions {
   readonly newId: () => string;
   /** Identifies this process among those with the same `brokerId`. */
   readonly instance: string;
+  /** Damages that were found by reading. Default: none. */
+  readonly damages?: Pick<Damages, 'of'>;
   readonly metrics?: QueryMetrics;
   /** Default: the places for running queries have no metrics. */
   readonly limits?: QueueMetrics;
@@ -82,14 +85,15 @@ export class QueryRuns {
 
   /**
    * Accepts a query, which then runs even if the caller disconnects.
+   * @param requestId a new id where absent
    * @throws {QueryError} too-many, store-full, store-unavailable
    */
-  async submit(query: AsyncQuery): Promise<RunStatus> {
+  async submit(query: AsyncQuery, requestId?: string): Promise<RunStatus> {
     const { settings, clock, newId, gatewayId, store } = this.#options;
     const { async } = settings();
     if (this.#isClosing) throw new QueryError('busy', 'this gateway is stopping; try again');
     requireRoom(this.#active.values(), query, async);
-    const ids = { requestId: newId(), brokerId: gatewayId, submissionTimeMs: clock.now() };
+    const ids = { requestId: requestId ?? newId(), brokerId: gatewayId, submissionTimeMs: clock.now() };
     const run = new Run(query, ids, async.maxTimeMs, clock);
     // Counted before the first wait, so that many submissions at once cannot exceed the limits.
     this.#active.set(run.requestId, run);
@@ -123,13 +127,9 @@ export class QueryRuns {
     return noted;
   }
 
-  /** Waits until a query of this process has ended; at once for others. Returns also when the time is over. */
-  async untilEnded(requestId: string, maxMs: number, signal: AbortSignal): Promise<void> {
-    const run = this.#active.get(requestId);
-    if (run === undefined) return;
-    const deadline = new Deadline(this.#options.clock, maxMs, signal);
-    await deadline.limit(run.ended).catch(() => undefined);
-    deadline.clear();
+  /** Calls back when a query of this process has ended. @returns removes the callback; undefined where this process does not run the query */
+  onEnded(requestId: string, call: () => void): (() => void) | undefined {
+    return this.#active.get(requestId)?.onEnded(call);
   }
 
   /** Whether a query without result is known, here or in the store. */
@@ -266,8 +266,9 @@ export class QueryRuns {
     const reader = await this.#options.store.open(requestId, signal);
     if (reader === undefined) return undefined;
     await reader.close();
-    const { record } = reader;
-    return record.expirationTimeMs > this.#options.clock.now() ? statusOfRecord(record) : undefined;
+    const { record, damage } = reader;
+    if (record.expirationTimeMs <= this.#options.clock.now()) return undefined;
+    return statusOfRecord(record, damage?.message ?? this.#options.damages?.of(record));
   }
 
   async #beat(): Promise<void> {

@@ -48,6 +48,8 @@ export interface RunStatus {
   /** Whether a gateway was asked to cancel the query, which has not ended yet. */
   readonly cancelRequested?: boolean;
   readonly warnings?: readonly string[];
+  /** Why the result cannot be read, or not all of it. */
+  readonly damaged?: string;
 }
 
 /** Whether the query has not ended yet. */
@@ -55,8 +57,8 @@ export function isActive({ state }: Pick<RunStatus, 'state'>): boolean {
   return state === 'queued' || state === 'running' || state === 'storing';
 }
 
-/** The status of a stored result. */
-export function statusOfRecord(record: ResultRecord): RunStatus {
+/** The status of a stored result. @param damaged why it cannot be read, where that is known */
+export function statusOfRecord(record: ResultRecord, damaged?: string): RunStatus {
   const { requestId, brokerId, owner, sql, tables, submissionTimeMs, storedTimeMs, expirationTimeMs } = record;
   return {
     requestId,
@@ -71,6 +73,7 @@ export function statusOfRecord(record: ResultRecord): RunStatus {
     bytes: record.rowBytes,
     expirationTimeMs,
     ...(record.warnings !== undefined && { warnings: record.warnings }),
+    ...(damaged !== undefined && { damaged }),
   };
 }
 

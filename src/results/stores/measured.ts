@@ -45,6 +45,8 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, clock: 
   const link = store.link?.bind(store);
   const reader = (inner: ResultReader): ResultReader => ({
     record: inner.record,
+    damage: inner.damage,
+    forget: inner.forget,
     get knownIndex() {
       return inner.knownIndex;
     },

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
-import { damaged } from '../errors.ts';
-import { MAX_CHECKPOINTS } from '../rows/row-index.ts';
+import { damaged, type QueryError } from '../errors.ts';
+import { indexBytes, MAX_CHECKPOINTS, storedRowBytes } from '../rows/row-index.ts';
 import type { ResultRecord, StoredResultSummary } from '../result-store.ts';
 
 const NUMBERS = ['submissionTimeMs', 'expirationTimeMs', 'rowCount', 'rowBytes', 'stride', 'checkpoints'] as const;
@@ -43,6 +43,15 @@ export function recordFromJson(json: string): ResultRecord {
 function checksumOf(text: string): string {
   return crc32(text).toString(16).padStart(8, '0');
 }
+
+/** The damage of a result whose stored rows and index have another length than its record says. @param bytes of both */
+export function wrongSize(record: ResultRecord, bytes: number): QueryError | undefined {
+  const wanted = storedRowBytes(record) + indexBytes(record);
+  return bytes === wanted ? undefined : damaged(`its rows have ${bytes} bytes instead of ${wanted}`);
+}
+
+/** The damage of rows without a record. */
+export const RECORD_MISSING = 'its record is missing';
 
 /** How long a result without a readable record is kept: a newer release may have written it. */
 const UNREADABLE_KEPT_MS = 24 * 3_600_000;

@@ -1,6 +1,7 @@
 import type { QueueMetrics } from '../../platform/fair-queue.ts';
 import type { WallClock } from '../../platform/clock.ts';
 import type { QueryMetrics } from '../metrics.ts';
+import type { Damages } from '../rows/damages.ts';
 import type { HolderAddress } from '../rows/page.ts';
 import type { ResultStore } from '../result-store.ts';
 import type { PaginationSettings } from '../settings.ts';
@@ -21,6 +22,8 @@ export interface PaginationOptions {
   readonly clock: WallClock;
   /** Cryptographically secure bytes. */
   readonly random: (bytes: number) => Uint8Array;
+  /** Damages that are found by reading. Default: those of no other part. */
+  readonly damages?: Damages;
   /** Default: no metrics. */
   readonly metrics?: QueryMetrics;
   /** Default: the limits of submissions and downloads have no metrics. */

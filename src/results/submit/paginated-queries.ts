@@ -36,7 +36,7 @@ export class PaginatedQueries {
   readonly #clock: WallClock;
   readonly #metrics: QueryMetrics;
   readonly #readers = new Readers();
-  readonly #damages = new Damages();
+  readonly #damages: Damages;
   readonly #exports: ExportLimit;
   readonly #layouts = new LruCache<string, CsvLayout>({ maxWeight: MAX_LAYOUTS });
   readonly #renewal: Renewal;
@@ -47,6 +47,7 @@ export class PaginatedQueries {
     this.#identity = options.identity;
     this.#holder = holderAddress(options.store, options.identity);
     this.#clock = options.clock;
+    this.#damages = options.damages ?? new Damages();
     this.#metrics = options.metrics ?? NO_METRICS;
     this.#exports = new ExportLimit(() => options.settings().downloads, options.limits);
     this.#renewal = new Renewal(options);
@@ -92,13 +93,14 @@ export class PaginatedQueries {
     const { record } = reader;
     const isRoomFor = (bytes: number): boolean => this.#readers.reserve(reader, bytes);
     const reading = readPage(reader, request, { holder: this.holder, isRoomFor }, signal);
-    const page = await this.#damages.noting(record, reading);
+    const page = await this.#damages.noting(record, request, reading);
     await this.#renewal.renew(record);
     const { rows } = page;
     const streamed = Symbol.asyncIterator in rows;
+    if (!streamed) this.#damages.readWhole(record, request);
     this.#readers.hold(reader, streamed ? 0 : page.length);
     this.#metrics.paged(page.length);
-    return streamed ? { ...page, rows: this.#damages.watched(record, rows) } : page;
+    return streamed ? { ...page, rows: this.#damages.watched(record, request, rows) } : page;
   }
 
   /**
@@ -117,14 +119,15 @@ export class PaginatedQueries {
     try {
       const found = await exportRows(reader, { format, layouts: this.#layouts }, request, signal);
       await this.#renewal.renew(record);
-      const body: Export['body'] = (from, to, abort) => this.#damages.watched(record, found.body(from, to, abort));
+      const body: Export['body'] = (from, to, abort) =>
+        this.#damages.watched(record, request, found.body(from, to, abort));
       const { measure } = found;
       if (measure === undefined) return { ...found, body, release };
-      const watched: typeof measure = (abort) => this.#damages.noting(record, measure(abort));
+      const watched: typeof measure = (abort) => this.#damages.noting(record, request, measure(abort));
       return { ...found, body, measure: watched, release };
     } catch (error) {
       release();
-      this.#damages.note(record, error);
+      this.#damages.note(record, request, error);
       throw error;
     }
   }
@@ -136,7 +139,7 @@ export class PaginatedQueries {
   async links(reader: ResultReader, request: PageRequest, signal: AbortSignal): Promise<ResultLinks> {
     const { record } = reader;
     const options = { store: this.#store, lifetimeMs: this.#settings().linkLifetimeMs, now: this.#clock.now() };
-    const links = await this.#damages.noting(record, linkRows(reader, request, options, signal));
+    const links = await this.#damages.noting(record, request, linkRows(reader, request, options, signal));
     await this.#renewal.renew(record);
     return links;
   }

@@ -34,6 +34,8 @@ export interface QueryOrigin {
   readonly sql?: string | undefined;
   /** Whether the engine's default limits the rows: the text has no `LIMIT`, and the engine is the single-stage one. */
   readonly hasDefaultLimit?: boolean;
+  /** The id of the result, where the caller of a synchronous query may ask for it again. */
+  readonly requestId?: string | undefined;
   /** Set for an asynchronous query: the id that the caller knows already, and the time of its submission. */
   readonly accepted?: { readonly requestId: string; readonly submissionTimeMs: number };
 }
@@ -108,7 +110,8 @@ export class Submissions {
       );
     }
     const all = { ...hooks, complete: (rowCount: number) => this.#additions(origin, rowCount) };
-    const submissionOf = (): Submission => this.#submission(origin, origin.accepted?.requestId ?? this.newId());
+    const submissionOf = (): Submission =>
+      this.#submission(origin, origin.accepted?.requestId ?? origin.requestId ?? this.newId());
     let submission = submissionOf();
     let outcome: SubmissionOutcome = 'failed';
     let responses = 0;

@@ -657,6 +657,12 @@ export type QueryStatus = {
   readonly expirationTimeMs?: number;
   readonly nextOffsetParams?: string;
   readonly nextUrl?: string;
+  readonly downloads?: {
+    readonly jsonl: string;
+    readonly csv: string;
+    readonly arrow: string;
+    readonly parquet: string;
+  };
   readonly cancelRequested?: boolean;
   readonly error?: {
     readonly status: number;
@@ -667,6 +673,7 @@ export type QueryStatus = {
     }>;
   };
   readonly warnings?: ReadonlyArray<string>;
+  readonly damaged?: string;
   readonly brokerHost?: string;
   readonly brokerPort?: number;
 };

@@ -2,6 +2,7 @@ import type { TableName } from '../../../pinot/table-name.ts';
 import type { EngineEndpoint, EngineResponse } from '../../../pinot/types.ts';
 import type { Submitted } from '../../../results/submit/submissions.ts';
 import type { AsyncQuery, RunEnd, RunHandle } from '../../../results/runs/run.ts';
+import { isActive, type RunStatus } from '../../../results/runs/status.ts';
 import type { UnstoredResponse } from '../../../results/submit/submit.ts';
 import { knownError } from '../../server/app-errors.ts';
 import { HttpError } from '../../server/errors.ts';
@@ -21,11 +22,12 @@ const MAX_MESSAGE_LENGTH = 4_096;
 /** Of a response of the engine that is shown. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** Accepts an authorized query that then runs without its caller: 202 with its status. */
+/** Accepts an authorized query that then runs without its caller: 202 with its status. @param requestId a new id where absent */
 export async function acceptQuery(
   exchange: Exchange,
   query: AuthorizedQuery,
   dependencies: DataPlaneDependencies,
+  requestId?: string,
 ): Promise<void> {
   const { runs } = dependencies;
   if (runs === undefined) throw new HttpError(501, 'this gateway does not run asynchronous queries');
@@ -33,13 +35,18 @@ export async function acceptQuery(
   if (exchange.signal.aborted) throw new HttpError(499, 'the client disconnected');
   const endQuery = exchange.detachQuery();
   const status = await runs
-    .submit(new AcceptedQuery(exchange, { query, endQuery }, dependencies))
+    .submit(new AcceptedQuery(exchange, { query, endQuery }, dependencies), requestId)
     .catch((error: unknown) => {
       endQuery();
       throw error;
     });
-  const { requestId } = status;
-  const headers = { location: `/query/${requestId}`, 'retry-after': RETRY_AFTER_SECONDS };
+  sendStatus(exchange, status, dependencies);
+}
+
+/** Responds with 202 and the state of an asynchronous query. */
+export function sendStatus(exchange: Exchange, status: RunStatus, dependencies: DataPlaneDependencies): void {
+  const location = `/query/${status.requestId}`;
+  const headers = { location, ...(isActive(status) && { 'retry-after': RETRY_AFTER_SECONDS }) };
   sendJson(exchange, 202, headers, queryStatus(status, dependencies, exchange.now()));
 }
 

@@ -9,7 +9,6 @@ import { databaseOf } from '../../server/request/request-headers.ts';
 import type { Authentication } from '../../server/authentication/authentication.ts';
 import type { RequestClass, RequestKind } from '../../server/request/classify.ts';
 import type { JsonLimits } from '../../server/bodies/read-body.ts';
-import { acceptQuery } from './accept.ts';
 import { authorizeQuery, logicalTablesOf } from './authorize.ts';
 import type { Admission } from '../../server/admission/admission.ts';
 import type { Limits } from '../../server/admission/callers.ts';
@@ -19,7 +18,7 @@ import type { DataPlaneDependencies } from './dependencies.ts';
 import { passQuery } from './pass.ts';
 import { type AuthorizedQuery, engineForm, type JudgedQuery, judgeQuery, JudgedTexts } from './judge-query.ts';
 import { type BodyLimits, readQuery } from './read-query.ts';
-import { submitQuery } from './submit.ts';
+import { submitOnce } from './submit-once.ts';
 
 /** Checks that every request passes before it is served. */
 export interface Checks {
@@ -78,9 +77,7 @@ export class DataPlane {
     const query = await this.#decide(exchange, judged, requestClass);
     // Each of these asks a broker, guards the response by the authorized tables and rows, and responds.
     if (requestClass.kind !== 'submit') return passQuery(exchange, query, this.#dependencies);
-    return query.paging.async === true
-      ? acceptQuery(exchange, query, this.#dependencies)
-      : submitQuery(exchange, query, this.#dependencies);
+    return submitOnce(exchange, query, judged, this.#dependencies);
   }
 
   /** Counts the connection and the request of the caller. @throws {HttpError} 429 */

@@ -12,6 +12,7 @@ import {
   ResultsQuerystring,
   SqlBody,
   SqlQuerystring,
+  SubmitHeaders,
   SubmitQuerystring,
 } from '../schemas.ts';
 import { QueryStatus } from '../status-schemas.ts';
@@ -35,6 +36,8 @@ const SUBMIT_RESPONSES = {
   400: ErrorBody,
   401: ErrorBody,
   403: ErrorBody,
+  409: ErrorBody,
+  422: ErrorBody,
   429: ErrorBody,
   501: ErrorBody,
   502: ErrorBody,
@@ -66,6 +69,7 @@ export const OPERATIONS: readonly Operation[] = [
       'x-docs': { ...SUBMIT, request: { sql: 'SELECT city, count(*) AS orders FROM orders GROUP BY city LIMIT 10' } },
       tags: TAGS,
       summary: 'Runs a query. With `doPaginate=true`, stores its whole result and returns the first page.',
+      headers: SubmitHeaders,
       querystring: SubmitQuerystring,
       body: SqlBody,
       response: SUBMIT_RESPONSES,
@@ -79,6 +83,7 @@ export const OPERATIONS: readonly Operation[] = [
       'x-docs': SUBMIT,
       tags: TAGS,
       summary: 'Runs a query from the query string, like POST.',
+      headers: SubmitHeaders,
       querystring: SqlQuerystring,
       response: SUBMIT_RESPONSES,
     },

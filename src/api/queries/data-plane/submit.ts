@@ -4,6 +4,7 @@ import type { Trail } from '../../../platform/trail.ts';
 import type { TableName } from '../../../pinot/table-name.ts';
 import type { EngineEndpoint, EngineRequest, EngineResponse } from '../../../pinot/types.ts';
 import type { LostResponse, QueryOrigin, Submitted } from '../../../results/submit/submissions.ts';
+import type { ResultReader } from '../../../results/result-store.ts';
 import type { RawField } from '../../../results/scanner/fields.ts';
 import type { SubmissionHooks } from '../../../results/submit/submit.ts';
 import { authorizedTables, respelledTables, UnexpectedTables, unexpectedTables } from '../../engine/tables-guard.ts';
@@ -16,14 +17,15 @@ import { readAndSend } from './page.ts';
 import { engineRequest, readableEndpoint, type AuthorizedQuery } from './judge-query.ts';
 import { sendResponse, sendStream } from './send.ts';
 
-/** Runs a query, stores its result, and responds with the first page. */
+/** Runs a query, stores its result, and responds with the first page. @param requestId of the result; a new id where absent */
 export async function submitQuery(
   exchange: Exchange,
   query: AuthorizedQuery,
   dependencies: DataPlaneDependencies,
+  requestId?: string,
 ): Promise<void> {
   const { signal, queryTimeoutMs } = exchange;
-  const outcome = await runSubmission(exchange, query, dependencies, { signal, queryTimeoutMs });
+  const outcome = await runSubmission(exchange, query, dependencies, { signal, queryTimeoutMs, requestId });
   if (outcome.kind === 'refused') return sendResponse(exchange, outcome.response);
   if (outcome.kind === 'unstored') {
     try {
@@ -35,17 +37,22 @@ export async function submitQuery(
   const { reader } = outcome;
   let sent = false;
   try {
-    const range = { offset: 0, numRows: firstPageRows(query, dependencies) };
-    sent = await readAndSend(exchange, reader, range, dependencies, signal);
+    sent = await sendFirstPage(exchange, reader, query, dependencies);
   } finally {
     await reader.close(sent);
   }
 }
 
-/** Rows of the first page. */
-function firstPageRows({ paging }: AuthorizedQuery, { settings }: Pick<DataPlaneDependencies, 'settings'>): number {
-  const { pageSize, maxPageSize } = settings();
-  return Math.min(paging.numRows ?? pageSize, maxPageSize);
+/** @returns as `readAndSend` */
+export function sendFirstPage(
+  exchange: Exchange,
+  reader: ResultReader,
+  { paging }: AuthorizedQuery,
+  dependencies: DataPlaneDependencies,
+): Promise<boolean> {
+  const { pageSize, maxPageSize } = dependencies.settings();
+  const numRows = Math.min(paging.numRows ?? pageSize, maxPageSize);
+  return readAndSend(exchange, reader, { offset: 0, numRows }, dependencies, exchange.signal);
 }
 
 /** How a submission runs: for a caller that waits, or without one. */
@@ -54,6 +61,7 @@ export interface SubmissionRun {
   /** Milliseconds until the response headers of the engine must arrive; undefined for the default of the connection. */
   readonly queryTimeoutMs: number | undefined;
   readonly accepted?: QueryOrigin['accepted'];
+  readonly requestId?: QueryOrigin['requestId'];
   readonly onRows?: SubmissionHooks['onRows'];
   /** Called with the broker before it is asked, and when it has begun to respond. */
   readonly onBroker?: (broker: EngineEndpoint) => void;
@@ -96,10 +104,14 @@ export async function runSubmission(
   return outcome.kind === 'refused' ? refused(exchange, query, outcome.response) : outcome;
 }
 
-function originOf({ principal }: Exchange, query: AuthorizedQuery, { accepted }: SubmissionRun): QueryOrigin {
+function originOf(
+  { principal }: Exchange,
+  query: AuthorizedQuery,
+  { accepted, requestId }: SubmissionRun,
+): QueryOrigin {
   const { tables, text, hasDefaultLimit, conditions, logicalTables } = query;
   const limited = { ...(conditions.length > 0 && { conditions }), ...(logicalTables.length > 0 && { logicalTables }) };
-  const origin = { owner: principal.srn, tables, ...limited, sql: text, hasDefaultLimit };
+  const origin = { owner: principal.srn, tables, ...limited, sql: text, hasDefaultLimit, requestId };
   return accepted === undefined ? origin : { ...origin, accepted };
 }
 

@@ -5,7 +5,14 @@ import { HttpError } from '../errors.ts';
 const HOP_BY_HOP = /^(?:close|keep-alive|upgrade|te|trailer|transfer-encoding|http2-settings|proxy-[a-z-]+)$/i;
 const DATABASE = /^[\w-]{1,128}$/;
 /** Headers that must not be repeated: servers differ in which value they use. */
-const SINGLE_VALUED = new Set(['authorization', 'content-type', 'content-encoding', 'database', 'host']);
+const SINGLE_VALUED = new Set([
+  'authorization',
+  'content-type',
+  'content-encoding',
+  'database',
+  'host',
+  'idempotency-key',
+]);
 
 /**
  * Rejects headers that the gateway and the engine could interpret differently.

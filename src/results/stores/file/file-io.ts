@@ -73,6 +73,13 @@ export function asStoreError(error: unknown): QueryError {
       { cause: error },
     );
   }
+  if (hasCode(error, 'ENOENT')) {
+    return new QueryError(
+      'store-unavailable',
+      'a folder of the result store is missing: restore what `olap.broker.pagination.file.data.dir` and `olap.broker.pagination.temp.dir` name, or restart the gateway, which creates them',
+      { cause: error },
+    );
+  }
   return new QueryError('store-unavailable', 'result store failed; see the log of the gateway', { cause: error });
 }
 

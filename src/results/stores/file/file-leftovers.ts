@@ -54,14 +54,14 @@ export class FileLeftovers {
     this.#removedAt = this.#options.clock.monotonic();
     for (const folder of incoming) {
       for (const name of await readdir(folder)) {
-        if (name.endsWith(PART) && (await this.#mayRemove(folder, name, name.endsWith(this.ending))))
+        if (name.endsWith(PART) && (await this.isAbandoned(folder, name, name.endsWith(this.ending))))
           await rm(join(folder, name), { force: true });
       }
     }
     const names = new Set(await readdir(data));
     for (const name of names) {
       const other = otherOf(name);
-      if (other === undefined || names.has(other) || !(await this.#mayRemove(data, name, true))) continue;
+      if (other === undefined || names.has(other) || !(await this.isAbandoned(data, name, true))) continue;
       // The result may have become complete since the folder was read.
       if (!(await exists(join(data, other)))) await rm(join(data, name), { force: true });
     }
@@ -77,8 +77,11 @@ export class FileLeftovers {
     return true;
   }
 
-  /** @param isOwn whether the file name allows this gateway as the owner; the tag in the id must match as well */
-  async #mayRemove(folder: string, name: string, isOwn: boolean): Promise<boolean> {
+  /**
+   * Whether no process can still be writing the result.
+   * @param isOwn whether the file name allows this gateway as the owner; the tag in the id must match as well
+   */
+  async isAbandoned(folder: string, name: string, isOwn: boolean): Promise<boolean> {
     const requestId = name.slice(0, name.indexOf('.'));
     if (!isRequestId(requestId) || this.#writing.has(requestId)) return false;
     if (isOwn && holderOf(requestId) === this.#options.tag) return true;

@@ -57,7 +57,10 @@ export class FileNotes implements ResultNotes {
   }
 
   async *list(kind: NoteKind): AsyncIterable<string> {
-    for (const name of await readdir(this.#options.dataDir)) {
+    const names = await readdir(this.#options.dataDir).catch((error: unknown) => {
+      throw asStoreError(error);
+    });
+    for (const name of names) {
       const note = noteOf(name);
       if (note?.kind === kind && isRequestId(note.requestId)) yield note.requestId;
     }

@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import type { FairQueue } from '../../../platform/fair-queue.ts';
 import { CHECKSUM_BLOCK_BYTES } from '../../rows/checksums.ts';
+import { readAgain } from '../../rows/read-again.ts';
 import type { ResultReader, ResultRecord, ResultWriter } from '../../result-store.ts';
 import { decodeIndex, encodeIndex, indexBytes, type RowIndex, storedRowBytes } from '../../rows/row-index.ts';
 import type { BufferPool } from './buffer-pool.ts';
@@ -121,10 +122,14 @@ export class FileReader implements ResultReader {
     return this.#file.cached.index;
   }
 
+  readonly forget = (): void => this.#file.ahead.forget();
+
   async index(): Promise<RowIndex> {
     const { cached } = this.#file;
     const from = storedRowBytes(this.record);
-    cached.index ??= decodeIndex(await this.#range(from, from + indexBytes(this.record)), this.record);
+    cached.index ??= await readAgain(this, async () =>
+      decodeIndex(await this.#range(from, from + indexBytes(this.record)), this.record),
+    );
     return cached.index;
   }
 

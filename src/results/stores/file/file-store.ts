@@ -1,4 +1,4 @@
-import { existsSync, renameSync } from 'node:fs';
+import { existsSync, renameSync, type Stats, statSync } from 'node:fs';
 import { access, constants, mkdir, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -6,7 +6,8 @@ import { errorCode } from '../../../platform/plain-error.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { FairQueue } from '../../../platform/fair-queue.ts';
 import { damaged, QueryError } from '../../errors.ts';
-import { recordFromJson, recordToJson, unreadableResult } from '../record-json.ts';
+import { DamagedReader } from '../damaged-reader.ts';
+import { RECORD_MISSING, recordFromJson, recordToJson, unreadableResult, wrongSize } from '../record-json.ts';
 import { isRequestId } from '../../request-id.ts';
 import type {
   ResultReader,
@@ -24,11 +25,13 @@ import { FileReader, type FileReaderDependencies, FileWriter } from './file-resu
 import { FileLeftovers, RECORD, ROWS } from './file-leftovers.ts';
 import { OpenFiles } from './open-files.ts';
 import type { StoredCoding } from '../../rows/frames.ts';
-import { indexBytes, storedRowBytes } from '../../rows/row-index.ts';
+import { readAgain } from '../../rows/read-again.ts';
 import { type CachedResult, createRecordCache } from '../result-cache.ts';
 
 /** More than the threads of Node.js for files (4), so that these always have work. */
 const READS_AT_ONCE = 16;
+/** How long a record is assumed to be unchanged without a check. */
+const RECHECK_MS = 100;
 
 export interface FileStoreOptions {
   /** Holds complete results: `<requestId>.rows` (rows, then index) and `<requestId>.json` (everything else). */
@@ -54,6 +57,8 @@ export class FileStore implements ResultStore {
   /** Recently read records and indexes; their files stay open. */
   readonly #cache = createRecordCache();
   readonly #files: OpenFiles;
+  /** When the record in the folder was last seen to be the same, by the monotonic clock. */
+  readonly #seen = new WeakMap<CachedResult, number>();
   readonly #parts: FileReaderDependencies;
   readonly #leftovers: FileLeftovers;
   readonly #space: DiskSpace;
@@ -127,17 +132,28 @@ export class FileStore implements ResultStore {
   }
 
   async open(requestId: string): Promise<ResultReader | undefined> {
-    const file = this.#files.acquire(requestId);
+    const known = await this.#current(requestId);
+    const file = known && this.#files.acquire(requestId);
     if (file !== undefined) return new FileReader(file, this.#parts);
-    const cached = this.#cache.get(requestId) ?? (await this.#load(requestId));
-    return cached === undefined ? undefined : this.#reader(cached);
+    const cached = known ?? (await this.#load(requestId));
+    if (cached !== undefined) return this.#reader(cached);
+    if (!this.#deleting.has(requestId) && (await this.#unpaired(requestId)) !== undefined)
+      throw damaged(RECORD_MISSING);
+    return undefined;
   }
 
   async *list(): AsyncIterable<StoredResultSummary> {
-    for (const name of await readdir(this.#options.dataDir)) {
-      const requestId = name.slice(0, -RECORD.length);
-      if (!name.endsWith(RECORD) || !isRequestId(requestId)) continue;
-      const summary = await this.#summary(requestId);
+    const names = new Set(await this.#names());
+    for (const name of names) {
+      const [requestId = '', kind] = name.split('.', 2);
+      if (!isRequestId(requestId)) continue;
+      const isUnpaired = name === requestId + ROWS && !names.has(requestId + RECORD) && !this.#deleting.has(requestId);
+      const summary =
+        kind === RECORD.slice(1)
+          ? await this.#summary(requestId)
+          : isUnpaired
+            ? await this.#unpairedSummary(requestId)
+            : undefined;
       if (summary !== undefined) yield summary;
     }
   }
@@ -154,8 +170,9 @@ export class FileStore implements ResultStore {
       await writeDurably(part, recordToJson(record));
       // The check and this are one step, so that a deletion of this process comes before or after both.
       if (this.#deleting.has(requestId) || !existsSync(path)) return;
+      const { mtimeMs: modifiedMs } = statSync(part);
       renameSync(part, path);
-      this.#cache.set(requestId, { record, index: this.#cache.peek(requestId)?.index });
+      this.#cache.set(requestId, { record, index: this.#cache.peek(requestId)?.index, modifiedMs });
       this.#files.forget(requestId);
     } catch (error) {
       throw asStoreError(error);
@@ -180,11 +197,73 @@ export class FileStore implements ResultStore {
     try {
       await unlink(this.#path(requestId, RECORD));
     } catch (error) {
-      if (hasCode(error, 'ENOENT')) return false;
-      throw asStoreError(error);
+      if (!hasCode(error, 'ENOENT')) throw asStoreError(error);
+      await this.#requireFolder();
+      if ((await this.#unpaired(requestId)) === undefined) return false;
     }
     await rm(this.#path(requestId, ROWS), { force: true });
     return true;
+  }
+
+  /** What is known of a result, if its record in the folder is still the same. A restored or damaged one is read again. */
+  async #current(requestId: string): Promise<CachedResult | undefined> {
+    const known = this.#files.peek(requestId) ?? this.#cache.get(requestId);
+    if (known === undefined) return undefined;
+    const now = this.#options.clock.monotonic();
+    if (now - (this.#seen.get(known) ?? Number.NEGATIVE_INFINITY) < RECHECK_MS) return known;
+    const found = await stat(this.#path(requestId, RECORD)).catch(() => undefined);
+    if (found !== undefined && found.mtimeMs === known.modifiedMs) {
+      this.#seen.set(known, now);
+      return known;
+    }
+    // A renewal of this process may have replaced it meanwhile.
+    if ((this.#files.peek(requestId) ?? this.#cache.peek(requestId)) === known) {
+      this.#cache.delete(requestId);
+      this.#files.forget(requestId);
+    }
+    return undefined;
+  }
+
+  /** The file of rows that nobody writes and whose record is missing; undefined where there is none. */
+  async #unpaired(requestId: string): Promise<Stats | undefined> {
+    const rows = await stat(this.#path(requestId, ROWS)).catch(() => undefined);
+    if (rows === undefined) return undefined;
+    if (!(await this.#leftovers.isAbandoned(this.#options.dataDir, requestId + ROWS, true))) return undefined;
+    // The result may have become complete since.
+    return existsSync(this.#path(requestId, RECORD)) ? undefined : rows;
+  }
+
+  async #unpairedSummary(requestId: string): Promise<StoredResultSummary | undefined> {
+    const rows = await this.#unpaired(requestId);
+    if (rows === undefined || this.#deleting.has(requestId)) return undefined;
+    const { size: bytes, mtimeMs: modifiedMs } = rows;
+    const reason = damaged(RECORD_MISSING).message;
+    return unreadableResult({ requestId, modifiedMs, bytes, ...this.#addresses(requestId), reason });
+  }
+
+  #addresses(requestId: string): Pick<StoredResultSummary, 'dataFile' | 'metadataFile'> {
+    return {
+      dataFile: pathToFileURL(this.#path(requestId, ROWS)).href,
+      metadataFile: pathToFileURL(this.#path(requestId, RECORD)).href,
+    };
+  }
+
+  /** @throws {QueryError} store-unavailable */
+  async #names(): Promise<string[]> {
+    try {
+      return await readdir(this.#options.dataDir);
+    } catch (error) {
+      throw asStoreError(error);
+    }
+  }
+
+  /** Where the folder is missing, nothing is known of its results. @throws {QueryError} store-unavailable */
+  async #requireFolder(): Promise<void> {
+    try {
+      await stat(this.#options.dataDir);
+    } catch (error) {
+      throw asStoreError(error);
+    }
   }
 
   async close(): Promise<void> {
@@ -204,27 +283,43 @@ export class FileStore implements ResultStore {
   }
 
   async #load(requestId: string): Promise<CachedResult | undefined> {
+    const path = this.#path(requestId, RECORD);
     try {
-      const record = recordFromJson(await readFile(this.#path(requestId, RECORD), 'utf8'));
+      // Before the record: one that changes meanwhile is read again.
+      const { mtimeMs: modifiedMs } = await stat(path);
+      const record = await readAgain({}, async () => recordFromJson(await readFile(path, 'utf8')));
       if (record.requestId !== requestId) throw damaged('its record belongs to another result');
-      return { record, index: undefined };
+      return { record, index: undefined, modifiedMs };
     } catch (error) {
-      if (hasCode(error, 'ENOENT')) return undefined;
-      throw asStoreError(error);
+      if (!hasCode(error, 'ENOENT')) throw asStoreError(error);
+      await this.#requireFolder();
+      return undefined;
     }
   }
 
   async #reader(cached: CachedResult): Promise<ResultReader | undefined> {
-    const { requestId } = cached.record;
+    const { record } = cached;
+    const { requestId } = record;
+    const path = this.#path(requestId, ROWS);
     try {
-      const descriptor = await openFile(this.#path(requestId, ROWS), 'r');
-      this.#cache.set(requestId, cached);
-      return new FileReader(this.#files.add(descriptor, cached), this.#parts);
+      const { size } = await stat(path);
+      const damage = wrongSize(record, size);
+      return damage === undefined ? await this.#opened(cached) : new DamagedReader(record, damage);
     } catch (error) {
       if (!hasCode(error, 'ENOENT')) throw asStoreError(error);
       this.#cache.delete(requestId);
-      return undefined;
+      // A deletion removes the record first.
+      const isThere = !this.#deleting.has(requestId) && (await this.#load(requestId)) !== undefined;
+      return isThere ? new DamagedReader(record, damaged('its rows are missing')) : undefined;
     }
+  }
+
+  async #opened(cached: CachedResult): Promise<ResultReader> {
+    const { requestId } = cached.record;
+    const descriptor = await openFile(this.#path(requestId, ROWS), 'r');
+    this.#cache.set(requestId, cached);
+    this.#seen.set(cached, this.#options.clock.monotonic());
+    return new FileReader(this.#files.add(descriptor, cached), this.#parts);
   }
 
   async #publish(part: string, record: ResultRecord): Promise<ResultReader> {
@@ -239,9 +334,8 @@ export class FileStore implements ResultStore {
       await this.#unpublish(requestId, recordPart);
       throw error;
     }
-    const reader = await this.#reader({ record, index: undefined });
-    if (reader === undefined) throw new Error(`result ${requestId} was deleted immediately after it was stored`);
-    return reader;
+    const { mtimeMs: modifiedMs } = await stat(this.#path(requestId, RECORD));
+    return this.#opened({ record, index: undefined, modifiedMs });
   }
 
   async #unpublish(requestId: string, recordPart: string): Promise<void> {
@@ -252,10 +346,7 @@ export class FileStore implements ResultStore {
 
   /** @returns undefined if the result was deleted */
   async #summary(requestId: string): Promise<StoredResultSummary | undefined> {
-    const files = {
-      dataFile: pathToFileURL(this.#path(requestId, ROWS)).href,
-      metadataFile: pathToFileURL(this.#path(requestId, RECORD)).href,
-    };
+    const files = this.#addresses(requestId);
     const [rows, recordFile] = await Promise.all(
       [ROWS, RECORD].map((suffix) => stat(this.#path(requestId, suffix)).catch(() => undefined)),
     );
@@ -265,11 +356,10 @@ export class FileStore implements ResultStore {
       const cached = await this.#load(requestId);
       if (cached === undefined) return undefined;
       const { record } = cached;
-      const wanted = storedRowBytes(record) + indexBytes(record);
-      if (rows?.size === wanted) return { record, bytes, ...files };
-      const reason =
-        rows === undefined ? 'its rows are missing' : `its rows have ${rows.size} bytes instead of ${wanted}`;
-      return { record, bytes, ...files, damaged: damaged(reason).message };
+      const damage = rows === undefined ? damaged('its rows are missing') : wrongSize(record, rows.size);
+      // A deletion removes the record first.
+      if (rows === undefined && !existsSync(this.#path(requestId, RECORD))) return undefined;
+      return { record, bytes, ...files, ...(damage !== undefined && { damaged: damage.message }) };
     } catch (error) {
       if (!(error instanceof QueryError) || error.code !== 'damaged') throw error;
       const { mtimeMs: modifiedMs } = recordFile;

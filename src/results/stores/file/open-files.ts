@@ -1,4 +1,4 @@
-import { fstatSync } from 'node:fs';
+import { fstatSync, type Stats } from 'node:fs';
 import type { MonotonicClock } from '../../../platform/clock.ts';
 import { LruCache } from '../../../platform/lru.ts';
 import { closeFile } from './file-io.ts';
@@ -16,14 +16,16 @@ export interface OpenFile {
 
 interface OpenEntry extends OpenFile {
   users: number;
-  /** When the file was last seen to exist, by the monotonic clock. */
+  /** When the file was last seen to be the same, by the monotonic clock. */
   seenAt: number;
+  /** When the file was opened. */
+  readonly state: Stats;
   /** Closed when its last user releases it. */
   forgotten: boolean;
 }
 
 const MAX_IDLE = 64;
-/** How long a file is assumed to exist without a check. Another process may delete it without notifying this one. */
+/** How long a file is assumed to be the same without a check. Another process may delete or change it without notifying this one. */
 const RECHECK_MS = 100;
 
 /** Keeps recently read files open: opening and closing a file costs as much as reading a page. */
@@ -42,13 +44,14 @@ export class OpenFiles {
     this.#clock = clock;
   }
 
-  /** Acquires a file that is already open; undefined if it is not, or if another process deleted it. */
+  /** Acquires a file that is already open; undefined if it is not, or if another process deleted or changed it. */
   acquire(requestId: string): OpenFile | undefined {
     const entry = this.#entries.get(requestId);
     if (entry === undefined) return undefined;
     const now = this.#clock.monotonic();
     if (now - entry.seenAt > RECHECK_MS) {
-      if (fstatSync(entry.descriptor).nlink === 0) {
+      const { nlink, size, mtimeMs } = fstatSync(entry.descriptor);
+      if (nlink === 0 || size !== entry.state.size || mtimeMs !== entry.state.mtimeMs) {
         this.forget(requestId);
         return undefined;
       }
@@ -56,6 +59,11 @@ export class OpenFiles {
     }
     if (entry.users++ === 0) this.#idle.delete(requestId);
     return entry;
+  }
+
+  /** What is known of the result of a file that is open. */
+  peek(requestId: string): CachedResult | undefined {
+    return this.#entries.get(requestId)?.cached;
   }
 
   /** Registers a newly opened descriptor and acquires it for one user. */
@@ -67,6 +75,7 @@ export class OpenFiles {
       cached,
       ahead: new ReadAhead(this.#pool),
       users: 1,
+      state: fstatSync(descriptor),
       seenAt: this.#clock.monotonic(),
       forgotten: false,
     };

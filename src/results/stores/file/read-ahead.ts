@@ -63,13 +63,18 @@ export class ReadAhead {
     return from >= before.from && from <= before.from + before.bytes.length;
   }
 
-  #put(from: number, buffer: Buffer, bytes: Buffer): Block {
+  /** Drops the current block. Its users keep it. */
+  forget(): void {
     const before = this.#block;
+    if (before === undefined) return;
+    this.#block = undefined;
+    before.current = false;
+    this.#give(before);
+  }
+
+  #put(from: number, buffer: Buffer, bytes: Buffer): Block {
+    this.forget();
     this.#block = { from, bytes, buffer, users: 1, shared: false, current: true, leaked: false };
-    if (before !== undefined) {
-      before.current = false;
-      this.#give(before);
-    }
     return this.#block;
   }
 

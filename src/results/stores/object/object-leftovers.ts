@@ -48,14 +48,14 @@ export class Leftovers {
       rights: quoted(rights.objects),
       find: (start, signal) => pairsOf(client.list(start, signal)),
       mayRemove: ({ requestId, record, rows }) =>
-        (record === undefined || rows === undefined) && this.#isAbandoned(requestId, (record ?? rows)?.modifiedMs),
+        (record === undefined || rows === undefined) && this.isAbandoned(requestId, (record ?? rows)?.modifiedMs),
       remove: (pair, signal) => this.#removeUnpaired(pair, signal),
     };
     this.#uploads = {
       name: 'incomplete uploads',
       rights: `${quoted(rights.uploads)}, or a lifecycle rule of the bucket that aborts them`,
       find: (start, signal) => client.uploads(start, signal),
-      mayRemove: ({ key, modifiedMs }) => this.#isAbandoned(key.slice(0, -ROWS.length), modifiedMs),
+      mayRemove: ({ key, modifiedMs }) => this.isAbandoned(key.slice(0, -ROWS.length), modifiedMs),
       remove: (upload, signal) => client.abortUpload(upload, signal),
     };
   }
@@ -88,8 +88,8 @@ export class Leftovers {
     this.#options.onProblem(message);
   }
 
-  /** Whether no gateway can still be writing the result. */
-  #isAbandoned(requestId: string, modifiedMs: number | undefined): boolean {
+  /** Whether no gateway can still be writing the result. @param modifiedMs of one of its objects */
+  isAbandoned(requestId: string, modifiedMs: number | undefined): boolean {
     if (!isRequestId(requestId)) return false;
     const { tag, clock, isBeingWritten } = this.#options;
     if (holderOf(requestId) === tag) return !isBeingWritten(requestId);

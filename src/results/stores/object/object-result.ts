@@ -1,6 +1,7 @@
 import type { Clock, MonotonicClock } from '../../../platform/clock.ts';
 import { FairQueue, type Place, QueueRefusal } from '../../../platform/fair-queue.ts';
 import { damaged, QueryError } from '../../errors.ts';
+import { readAgain } from '../../rows/read-again.ts';
 import type { ResultReader, ResultRecord, ResultWriter } from '../../result-store.ts';
 import { decodeIndex, encodeIndex, indexBytes, type RowIndex, storedRowBytes } from '../../rows/row-index.ts';
 import type { ObjectClient, ObjectUpload } from './object-client.ts';
@@ -96,9 +97,7 @@ export interface ObjectReaderOptions {
   /** Shared by all readers of a bucket. */
   readonly reads: FairQueue;
   /** Called when the rows do not exist any more. */
-  readonly forget?: () => void;
-  /** Thrown instead of reading rows. */
-  readonly problem?: QueryError;
+  readonly onGone: () => void;
 }
 
 export class ObjectReader implements ResultReader {
@@ -120,8 +119,10 @@ export class ObjectReader implements ResultReader {
 
   async index(signal: AbortSignal): Promise<RowIndex> {
     if (this.#cached.index === undefined) {
-      const parts = await this.read(storedRowBytes(this.record), objectBytes(this.record), signal);
-      this.#cached.index = decodeIndex(Buffer.concat(parts), this.record);
+      this.#cached.index = await readAgain({}, async () => {
+        const parts = await this.read(storedRowBytes(this.record), objectBytes(this.record), signal);
+        return decodeIndex(Buffer.concat(parts), this.record);
+      });
     }
     return this.#cached.index;
   }
@@ -133,8 +134,7 @@ export class ObjectReader implements ResultReader {
   }
 
   async *stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
-    const { reads, problem } = this.#options;
-    if (problem !== undefined) throw problem;
+    const { reads } = this.#options;
     const place = await placeIn(reads, this.record.owner, signal);
     try {
       yield* this.#pieces(from, to, signal);
@@ -168,8 +168,9 @@ export class ObjectReader implements ResultReader {
   async #range(from: number, to: number, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const bytes = await this.#client.range(this.#key, from, to, signal);
     if (bytes !== undefined) return bytes;
-    this.#options.forget?.();
-    throw notFound();
+    this.#options.onGone();
+    const isThere = (await this.#client.size(this.record.requestId + RECORD, signal)) !== undefined;
+    throw isThere ? damaged('its rows are missing') : notFound();
   }
 
   async close(): Promise<void> {}

@@ -1,9 +1,10 @@
 import type { FairQueue } from '../../../platform/fair-queue.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { Deadline } from '../../../platform/deadline.ts';
-import { damaged, QueryError } from '../../errors.ts';
-import { recordFromJson, recordToJson, unreadableResult } from '../record-json.ts';
+import { damaged, isDamaged, type QueryError } from '../../errors.ts';
+import { RECORD_MISSING, recordFromJson, recordToJson, unreadableResult, wrongSize } from '../record-json.ts';
 import type { StoredCoding } from '../../rows/frames.ts';
+import { readAgain } from '../../rows/read-again.ts';
 import type {
   ResultReader,
   ResultRecord,
@@ -13,13 +14,15 @@ import type {
   StoredResultSummary,
 } from '../../result-store.ts';
 import { holderTag } from '../../request-id.ts';
+import { DamagedReader } from '../damaged-reader.ts';
 import type { StoreContext } from '../definition.ts';
 import { limitedClient } from './limited-client.ts';
 import type { ObjectClient } from './object-client.ts';
 import { LEFTOVER_MS, Leftovers, reasonOf } from './object-leftovers.ts';
 import { ObjectNotes } from './object-notes.ts';
 import { pairsOf, RECORD, ROWS, type StoredPair } from './object-pairs.ts';
-import { bucketReads, objectBytes, ObjectReader, ObjectWriter } from './object-result.ts';
+import { bucketReads, ObjectReader, ObjectWriter } from './object-result.ts';
+import { UnpairedRows } from './unpaired-rows.ts';
 import { checkRights } from './rights-check.ts';
 import { unusableBucket } from './unusable-bucket.ts';
 import { bytesOf, type CachedResult, createRecordCache } from '../result-cache.ts';
@@ -47,11 +50,12 @@ export class ObjectResultStore implements ResultStore {
   readonly #client: ObjectClient;
   readonly #cache = createRecordCache();
   readonly #reads: FairQueue;
-  /** When the bucket last confirmed that the result exists. */
+  /** When the record was last read from the bucket. */
   readonly #seen = new WeakMap<CachedResult, number>();
   /** Results being written, with their start time: the leftovers of a writer that is never closed must not stay forever. */
   readonly #writing = new Map<string, number>();
   readonly #leftovers: Leftovers;
+  readonly #unpaired: UnpairedRows;
   readonly #context: StoreContext;
   #tidiedAt = Number.NEGATIVE_INFINITY;
 
@@ -68,6 +72,7 @@ export class ObjectResultStore implements ResultStore {
     const isBeingWritten = (requestId: string): boolean =>
       clock.monotonic() - (this.#writing.get(requestId) ?? Number.NEGATIVE_INFINITY) < LEFTOVER_MS;
     this.#leftovers = new Leftovers({ client: this.#client, tag: this.#tag, clock, isBeingWritten, onProblem });
+    this.#unpaired = new UnpairedRows({ client: this.#client, leftovers: this.#leftovers, clock });
   }
 
   /**
@@ -122,33 +127,62 @@ export class ObjectResultStore implements ResultStore {
 
   async open(requestId: string, signal: AbortSignal): Promise<ResultReader | undefined> {
     const known = this.#cache.get(requestId);
-    // Another gateway may have renewed a result that has expired according to the cached record.
-    const isCurrent = known !== undefined && known.record.expirationTimeMs > this.#clock.now();
-    if (isCurrent && (await this.#exists(known, signal))) return this.#reader(known);
+    if (known !== undefined && this.#isFresh(known)) return this.#reader(known);
+    // Read again after a time: another gateway may have deleted or renewed the result.
+    this.#cache.delete(requestId);
     const rowsBytes = this.#client.size(requestId + ROWS, signal);
     const [record, bytes] = await Promise.all([this.#load(requestId, signal), rowsBytes]);
-    if (record === undefined || bytes === undefined) return undefined;
-    return this.#reader({ record, index: undefined }, wrongSize(record, bytes));
+    if (record === undefined) return bytes === undefined ? undefined : this.#withoutRecord(requestId, signal);
+    const damage = bytes === undefined ? await this.#rowsMissing(requestId, signal) : wrongSize(record, bytes);
+    if (damage === 'deleted') return undefined;
+    if (damage !== undefined) return new DamagedReader(record, damage);
+    // The record in memory has what was made of it.
+    const isSame = record.expirationTimeMs === known?.record.expirationTimeMs;
+    const current = known !== undefined && isSame ? known : { record, index: known?.index };
+    this.#seen.set(current, this.#clock.monotonic());
+    return this.#reader(current);
+  }
+
+  /** Nothing else is read of a result without rows, which would show that it was deleted. */
+  #isFresh(known: CachedResult): boolean {
+    const { rowCount, expirationTimeMs } = known.record;
+    const age = this.#clock.monotonic() - (this.#seen.get(known) ?? Number.NEGATIVE_INFINITY);
+    return age < RECHECK_MS && rowCount > 0 && expirationTimeMs > this.#clock.now();
+  }
+
+  /** @throws {QueryError} damaged where there are rows that nobody writes */
+  async #withoutRecord(requestId: string, signal: AbortSignal): Promise<undefined> {
+    if (await this.#unpaired.exist(requestId, signal)) throw damaged(RECORD_MISSING);
   }
 
   async renew(record: ResultRecord, signal: AbortSignal): Promise<void> {
     const { requestId } = record;
-    // A record that is written after the rows were deleted is not listed, and is removed as a leftover.
+    // A deletion may come before this or meanwhile: a record without rows would be a damaged result.
     if ((await this.#client.size(requestId + ROWS, signal)) === undefined) return;
     await this.#client.put(requestId + RECORD, Buffer.from(recordToJson(record)), signal);
+    if ((await this.#client.size(requestId + ROWS, signal)) === undefined) {
+      await this.#client.delete(requestId + RECORD, signal);
+      this.#cache.delete(requestId);
+      return;
+    }
     this.#cache.set(requestId, { record, index: this.#cache.peek(requestId)?.index });
   }
 
   async *list(signal: AbortSignal): AsyncIterable<StoredResultSummary> {
     let batch: StoredPair[] = [];
+    const unpaired: StoredPair[] = [];
     for await (const pair of pairsOf(this.#client.list('', signal))) {
-      if (pair.record === undefined) continue;
+      if (pair.record === undefined) {
+        this.#unpaired.collect(pair, unpaired);
+        continue;
+      }
       batch.push(pair);
       if (batch.length < LISTING_CONCURRENCY) continue;
       yield* await this.#summaries(batch, signal);
       batch = [];
     }
     yield* await this.#summaries(batch, signal);
+    yield* this.#unpaired.summaries(unpaired, signal);
   }
 
   link(requestId: string, lifetimeMs: number, signal: AbortSignal): Promise<SignedLink> {
@@ -161,8 +195,9 @@ export class ObjectResultStore implements ResultStore {
   async delete(requestId: string, signal: AbortSignal): Promise<boolean> {
     this.#cache.delete(requestId);
     // Bucket APIs report success when the deleted object did not exist.
-    if ((await this.#client.size(requestId + RECORD, signal)) === undefined) return false;
-    await this.#client.delete(requestId + RECORD, signal);
+    const isThere = (await this.#client.size(requestId + RECORD, signal)) !== undefined;
+    if (isThere) await this.#client.delete(requestId + RECORD, signal);
+    else if (!(await this.#unpaired.exist(requestId, signal))) return false;
     await this.#client.delete(requestId + ROWS, signal);
     return true;
   }
@@ -203,22 +238,19 @@ export class ObjectResultStore implements ResultStore {
     );
   }
 
-  async #exists(known: CachedResult, signal: AbortSignal): Promise<boolean> {
-    const age = this.#clock.monotonic() - (this.#seen.get(known) ?? Number.NEGATIVE_INFINITY);
-    if (age < RECHECK_MS) return true;
-    if ((await this.#client.size(known.record.requestId + RECORD, signal)) !== undefined) {
-      this.#seen.set(known, this.#clock.monotonic());
-      return true;
-    }
-    this.#cache.delete(known.record.requestId);
-    return false;
+  /** The damage of a result with a record and without rows, unless it was deleted since the record was read. */
+  async #rowsMissing(requestId: string, signal: AbortSignal): Promise<QueryError | 'deleted'> {
+    const isThere = (await this.#client.size(requestId + RECORD, signal)) !== undefined;
+    return isThere ? damaged('its rows are missing') : 'deleted';
   }
 
   /** @throws {QueryError} damaged */
   async #load(requestId: string, signal: AbortSignal): Promise<ResultRecord | undefined> {
-    const bytes = await this.#client.get(requestId + RECORD, signal);
-    if (bytes === undefined) return undefined;
-    const record = recordFromJson(Buffer.from(bytes).toString('utf8'));
+    const record = await readAgain({}, async () => {
+      const bytes = await this.#client.get(requestId + RECORD, signal);
+      return bytes && recordFromJson(Buffer.from(bytes).toString('utf8'));
+    });
+    if (record === undefined) return undefined;
     if (record.requestId !== requestId) throw damaged('its record belongs to another result');
     return record;
   }
@@ -228,27 +260,27 @@ export class ObjectResultStore implements ResultStore {
     return summaries.filter((summary) => summary !== undefined);
   }
 
-  /** @returns undefined if an object is absent: deleted, or the record was written late by a killed process */
+  /** @returns undefined if the result was deleted */
   async #summary(
     { requestId, record: object, rows }: StoredPair,
     signal: AbortSignal,
   ): Promise<StoredResultSummary | undefined> {
     const rowsBytes = rows?.bytes ?? (await this.#client.size(requestId + ROWS, signal));
-    if (rowsBytes === undefined) return undefined;
-    const dataFile = `${this.#client.base}/${requestId}${ROWS}`;
-    const metadataFile = `${this.#client.base}/${requestId}${RECORD}`;
+    const at = `${this.#client.base}/${requestId}`;
+    const files = { dataFile: at + ROWS, metadataFile: at + RECORD };
     try {
       const record = await this.#listedRecord(requestId, object?.modifiedMs, signal);
       if (record === undefined) return undefined;
-      const bytes = rowsBytes + recordToJson(record).length;
-      const reason = wrongSize(record, rowsBytes);
-      return { record, bytes, dataFile, metadataFile, ...(reason !== undefined && { damaged: reason.message }) };
+      const damage =
+        rowsBytes === undefined ? await this.#rowsMissing(requestId, signal) : wrongSize(record, rowsBytes);
+      if (damage === 'deleted') return undefined;
+      const bytes = (rowsBytes ?? 0) + recordToJson(record).length;
+      return { record, bytes, ...files, ...(damage !== undefined && { damaged: damage.message }) };
     } catch (error) {
-      if (!(error instanceof QueryError) || error.code !== 'damaged') throw error;
+      if (!isDamaged(error)) throw error;
       // Without the time of the last change the age is unknown, and the result counts as new.
       const modifiedMs = object?.modifiedMs ?? this.#clock.now();
-      const found = { requestId, modifiedMs, bytes: rowsBytes, dataFile, metadataFile };
-      return unreadableResult({ ...found, reason: error.message });
+      return unreadableResult({ requestId, modifiedMs, bytes: rowsBytes ?? 0, reason: error.message, ...files });
     }
   }
 
@@ -279,19 +311,11 @@ export class ObjectResultStore implements ResultStore {
       this.#cache.set(requestId, listed);
   }
 
-  /** @param problem the reader throws it instead of reading rows */
-  #reader(cached: CachedResult, problem?: QueryError): ResultReader {
+  #reader(cached: CachedResult): ResultReader {
     const [clock, reads] = [this.#clock, this.#reads];
-    if (problem !== undefined) return new ObjectReader(this.#client, cached, { clock, reads, problem });
     if (!this.#seen.has(cached)) this.#seen.set(cached, this.#clock.monotonic());
     this.#cache.set(cached.record.requestId, cached);
-    const forget = (): void => void this.#cache.delete(cached.record.requestId);
-    return new ObjectReader(this.#client, cached, { clock, reads, forget });
+    const onGone = (): void => void this.#cache.delete(cached.record.requestId);
+    return new ObjectReader(this.#client, cached, { clock, reads, onGone });
   }
-}
-
-/** @param bytes size of the rows object */
-function wrongSize(record: ResultRecord, bytes: number): QueryError | undefined {
-  const wanted = objectBytes(record);
-  return bytes === wanted ? undefined : damaged(`its rows have ${bytes} bytes instead of ${wanted}`);
 }

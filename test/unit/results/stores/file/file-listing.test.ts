@@ -71,7 +71,7 @@ describe('a listing of files', () => {
     ]);
   });
 
-  it('has a result whose rows are missing, which cannot be opened', async () => {
+  it('has a result whose rows are missing, of which nothing can be read', async () => {
     const { requestId } = await stored();
     await unlink(pathOf(`${requestId}.rows`));
     const another = await started({ tag: holderTag('gateway-1') });
@@ -79,7 +79,9 @@ describe('a listing of files', () => {
     expect(await listed(another)).toMatchObject([
       { bytes: size, damaged: 'the stored result is damaged: its rows are missing. Run the query again' },
     ]);
-    expect(await another.open(requestId)).toBeUndefined();
+    const reader = await another.open(requestId);
+    expect(reader?.damage?.message).toContain('its rows are missing');
+    await expect(reader?.index(signal)).rejects.toMatchObject({ code: 'damaged' });
   });
 
   it('has no files of other programs', async () => {
@@ -183,8 +185,8 @@ describe('a deletion', () => {
     for (const end of ['json', 'rows']) await unlink(pathOf(`${requestId}.${end}`));
     clock.jump(101);
     expect(await store.open(requestId)).toBeUndefined();
-    // Its record alone is no result.
+    // Its record alone is a damaged result.
     await writeFile(pathOf(`${requestId}.json`), text);
-    expect(await store.open(requestId)).toBeUndefined();
+    expect((await store.open(requestId))?.damage).toMatchObject({ code: 'damaged' });
   });
 });

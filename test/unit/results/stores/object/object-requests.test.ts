@@ -176,11 +176,11 @@ describe('opening a result in a bucket', () => {
     clock.jump(1999);
     expect(await open()).toEqual([]);
     clock.jump(1);
-    expect(await open()).toEqual(['size']);
+    expect((await open()).sort()).toEqual(['get', 'size']);
     clock.jump(1999);
     expect(await open()).toEqual([]);
     clock.jump(1);
-    expect(await open()).toEqual(['size']);
+    expect((await open()).sort()).toEqual(['get', 'size']);
     expect(await store.open(requestId, signal)).toBeDefined();
   });
 
@@ -198,10 +198,27 @@ describe('opening a result in a bucket', () => {
     await expect(gateway('gateway-1').open(two.requestId, signal)).rejects.toMatchObject({ code: 'damaged' });
   });
 
-  it('gives nothing without a record', async () => {
+  it('gives nothing without a record, until nobody can be writing it', async () => {
+    bucket.now = clock.now();
     const { requestId } = await stored();
     bucket.objects.delete(`${requestId}.json`);
-    expect(await gateway('gateway-1').open(requestId, signal)).toBeUndefined();
+    const another = gateway('gateway-1');
+    expect(await another.open(requestId, signal)).toBeUndefined();
+    clock.step(DAY_MS + 1);
+    const opened = another.open(requestId, signal);
+    const failure = expect(opened).rejects.toMatchObject({ code: 'damaged' });
+    await clock.advance(1_000);
+    await failure;
+  });
+
+  it('gives nothing where the rows follow the record, which another gateway deletes', async () => {
+    const { requestId } = await stored();
+    bucket.objects.delete(`${requestId}.json`);
+    const opened = gateway().open(requestId, signal);
+    await settle();
+    bucket.objects.delete(`${requestId}.rows`);
+    await clock.advance(1_000);
+    expect(await opened).toBeUndefined();
   });
 });
 
@@ -215,7 +232,10 @@ describe('a store in a bucket', () => {
     const { requestId } = await stored();
     expect(await store.delete(requestId, signal)).toBe(true);
     expect(keys()).toEqual([]);
-    expect(await callsOf(async () => expect(await store.delete(requestId, signal)).toBe(false))).toEqual(['size']);
+    expect(await callsOf(async () => expect(await store.delete(requestId, signal)).toBe(false))).toEqual([
+      'size',
+      'list',
+    ]);
   });
 
   it('does not renew a result whose rows were deleted', async () => {

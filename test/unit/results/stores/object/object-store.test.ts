@@ -265,7 +265,7 @@ describe('a result in a bucket', () => {
     expect(bucket.calls).toEqual(['list', 'get', 'list', 'list']);
   });
 
-  it('is absent without its rows, and damaged with rows of another length or another record', async () => {
+  it('is damaged without its rows, with rows of another length and with another record', async () => {
     const [bare, short, wrong] = [await stored(), await stored(), await stored()];
     bucket.objects.delete(`${bare}.rows`);
     lay(`${short}.rows`, bucket.now);
@@ -275,15 +275,16 @@ describe('a result in a bucket', () => {
     for await (const { record, damaged } of another.list(signal)) found.set(record.requestId, damaged);
     expect(found).toEqual(
       new Map([
+        [bare, expect.stringContaining('its rows are missing')],
         [short, expect.stringMatching(/its rows have 3 bytes instead of \d+/)],
         [wrong, expect.stringContaining('its record is not valid')],
       ]),
     );
-    expect(await another.open(bare, signal)).toBeUndefined();
+    expect((await another.open(bare, signal))?.damage?.message).toContain('its rows are missing');
     const reader = await another.open(short, signal);
     await expect(reader?.index(signal)).rejects.toMatchObject({ code: 'damaged' });
     await expect(another.open(wrong, signal)).rejects.toMatchObject({ code: 'damaged' });
-    for (const requestId of [short, wrong]) expect(await another.delete(requestId, signal)).toBe(true);
+    for (const requestId of [bare, short, wrong]) expect(await another.delete(requestId, signal)).toBe(true);
     expect(await listed(another)).toEqual([]);
   });
 
