@@ -107,6 +107,28 @@ describe('a listing of files', () => {
   });
 });
 
+describe('a store whose folder is missing', () => {
+  it('says so in place of an absent result or an empty listing', async () => {
+    const { requestId } = await stored();
+    await (await store.open(requestId))!.close();
+    await rm(join(folder, 'data'), { recursive: true });
+    clock.jump(101);
+    const ways = [
+      () => store.open(requestId),
+      () => listed(),
+      () => store.delete(requestId),
+      () => store.notes.list('run')[Symbol.asyncIterator]().next(),
+      () => stored(),
+    ];
+    for (const way of ways) {
+      await expect(way()).rejects.toMatchObject({
+        code: 'store-unavailable',
+        message: expect.stringContaining('a folder of the result store is missing: restore what'),
+      });
+    }
+  });
+});
+
 describe('the files of a store', () => {
   it('are in the folder for temporary files while they are written', async () => {
     const requestId = newId();
