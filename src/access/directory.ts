@@ -24,6 +24,9 @@ export interface DirectoryOptions {
   readonly usage?: UsageTracker | undefined;
 }
 
+/** What a Directory reads: the view of a store. */
+export type DirectorySource = Pick<ResourceStore, 'get' | 'list' | 'subscribe'>;
+
 /** One assignment by which a principal has a role. */
 export interface HeldAssignment {
   readonly role: string;
@@ -37,7 +40,7 @@ export interface HeldAssignment {
  * the authenticator of service tokens. Updates are incremental.
  */
 export class Directory implements Authorizer {
-  readonly #store: ResourceStore;
+  readonly #store: DirectorySource;
   readonly #engine: DecisionEngine;
   readonly #subjects = new SubjectIndex();
   readonly #tokens = new TokenIndex();
@@ -46,7 +49,7 @@ export class Directory implements Authorizer {
   readonly #unsubscribe: (() => void)[];
 
   /** Subscribes to the store; the existing objects are loaded when the constructor returns. */
-  constructor(store: ResourceStore, deployment: Deployment, options: DirectoryOptions = {}) {
+  constructor(store: DirectorySource, deployment: Deployment, options: DirectoryOptions = {}) {
     const { clock = systemClock, usage } = options;
     this.#store = store;
     this.#clock = clock;

@@ -6,6 +6,7 @@ import { PREBUILT_SNAPSHOT_PROPERTY } from '../health/check.ts';
 import { SEVERITIES } from '../resources/health-finding.ts';
 import { parseInterval } from '../health/settings.ts';
 import { checkList, checkSettings } from './check-settings.ts';
+import { oneOf } from './one-of.ts';
 
 const MIN_TIMEOUT_MS = 1_000;
 const SCHEMES = ['http', 'https'] as const;
@@ -121,12 +122,6 @@ async function parseCheck(args: readonly string[], now: number): Promise<CheckRe
 
 function list(values: readonly string[] | undefined): string[] {
   return (values ?? []).flatMap((value) => value.split(',')).filter((value) => value !== '');
-}
-
-function oneOf<T extends string>(option: string, value: string, allowed: readonly T[]): T {
-  const found = allowed.find((candidate) => candidate === value);
-  if (found === undefined) throw new Error(`invalid \`${option} ${value}\`: it must be one of ${allowed.join(', ')}`);
-  return found;
 }
 
 function timeoutFrom(value: string): number {

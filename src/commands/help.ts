@@ -1,6 +1,6 @@
 import { flagsHelp } from '../config/reference.ts';
 
-export const COMMANDS = ['standalone', 'gateway', 'operator', 'check', 'audit'] as const;
+export const COMMANDS = ['standalone', 'gateway', 'operator', 'check', 'audit', 'access'] as const;
 export type CommandName = (typeof COMMANDS)[number];
 
 /** Commands that serve until a termination signal. */
@@ -16,6 +16,7 @@ Commands:
   operator          Reconciles the resources in a Kubernetes API and runs the health checks
   check             Runs the health checks once against a Pinot cluster and prints the report
   audit             Verifies that audit files are complete and unchanged
+  access            Compares, tests and checks roles and policies in Git
 
   olap-warden <command> --help   the flags of a command
   olap-warden --version          the version

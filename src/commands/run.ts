@@ -24,6 +24,7 @@ const LOAD: Readonly<Record<CommandName, () => Promise<Command>>> = {
   operator: async () => serviceCommand((await import('../app/operator.ts')).operator),
   check: async () => interruptible((await import('./check.ts')).runCheck),
   audit: async () => interruptible((await import('./audit.ts')).runAudit),
+  access: async () => interruptible((await import('./access.ts')).runAccess),
 };
 
 /**

@@ -60,6 +60,16 @@ export function rareKindsOfActions(pattern: string, effect: 'allow' | 'deny'): K
   return actionsMatching(pattern).reduce((bits, index) => bits | kinds[index]!, 0);
 }
 
+/** Names of the actions that requests ask for on resources of a kind; `*`, which unknown calls ask for, is not one of them. */
+export function actionsAskedOn(kind: KindWithActions): readonly string[] {
+  return ACTIONS.filter((_, at) => ((KINDS_OF[at]! | RARE_OF[at]!) & kindBit(kind)) !== 0);
+}
+
+/** Names of the actions of which a deny on a resource of the kind counts, while an allow does not: actions on the cluster, for calls that name a table. */
+export function actionsOnlyDeniedOn(kind: KindWithActions): readonly string[] {
+  return ACTIONS.filter((_, at) => (RARELY_DENIED_ON[at]! & ~KINDS_OF[at]! & ~RARE_OF[at]! & kindBit(kind)) !== 0);
+}
+
 /** Whether requests ask for the actions of a pattern only on the resources of all names, because the new one has no name yet. */
 export function isOnlyOnAllNames(pattern: string): boolean {
   return actionsMatching(pattern).every((index) => ACTIONS[index] === 'CreateServiceToken');

@@ -48,8 +48,14 @@ export function partOf(
   valuesOf: () => CallerValues,
 ): PartlyAllowed | undefined {
   const candidates = grants.conditional(question, judgement);
-  if (candidates.length === 0) return undefined;
-  const values = valuesOf();
+  return candidates.length === 0 ? undefined : partOfStatements(candidates, valuesOf());
+}
+
+/** @param candidates statements that match the question; those without conditions are left out */
+export function partOfStatements(
+  candidates: readonly CompiledStatement[],
+  values: CallerValues,
+): PartlyAllowed | undefined {
   const statements: CompiledStatement[] = [];
   const applied: AppliedConditions[] = [];
   let length = 0;
