@@ -3,10 +3,14 @@ import type { CheckContext } from '../app/check.ts';
 import { errorMessage } from '../platform/plain-error.ts';
 import { nearest } from '../resources/nearest.ts';
 import { PLAN } from './access-plan.ts';
+import { TEST } from './access-test.ts';
 import type { Subcommand } from './subcommand.ts';
 
 /** The commands after `access`, by name. */
-export const ACCESS_COMMANDS: ReadonlyMap<string, Subcommand> = new Map([['plan', PLAN]]);
+export const ACCESS_COMMANDS: ReadonlyMap<string, Subcommand> = new Map([
+  ['plan', PLAN],
+  ['test', TEST],
+]);
 
 /** Help of `olap-warden access`. */
 export const ACCESS_USAGE = `Usage: olap-warden access <command> [options]
@@ -15,6 +19,7 @@ Works on roles, policies and assignments in Git, without a server.
 
 Commands:
   plan              Prints who gains and who loses what by a change
+  test              Asks questions of AccessTest files and compares the answers
 
   olap-warden access <command> --help   the options of a command
 `;

@@ -1,4 +1,4 @@
-import { CLUSTER_ACTIONS, TABLE_ACTIONS } from '../../pinot/action-names.ts';
+import { ANY_ACTION, CLUSTER_ACTIONS, TABLE_ACTIONS } from '../../pinot/action-names.ts';
 import { nearest } from '../../resources/nearest.ts';
 import { compileGlob, globMatches } from '../../platform/glob.ts';
 import type { SrnKind } from './srn.ts';
@@ -103,4 +103,12 @@ export function actionProblem(pattern: string): string | undefined {
   const meant = nearest(pattern.replaceAll('*', ''), ACTIONS);
   const hint = meant ? `did you mean \`${meant}\`?` : 'docs/actions.md lists all actions';
   return `\`${pattern}\` matches no action; ${hint}`;
+}
+
+/** Why an action of a question about access is invalid; undefined for the name of one action, and for `*`. */
+export function askedActionProblem(action: string): string | undefined {
+  if (action === ANY_ACTION) return undefined;
+  const problem = actionProblem(action);
+  if (problem !== undefined || !action.includes('*')) return problem;
+  return `\`${action}\` names several actions: a question is about one, such as \`${ACTIONS[0]}\`, or about every one (\`*\`)`;
 }

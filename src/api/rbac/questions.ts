@@ -1,8 +1,7 @@
-import { ACTIONS, actionProblem } from '../../access/policy/actions.ts';
+import { askedActionProblem } from '../../access/policy/actions.ts';
 import { meaningsOf, parseAskedResource, type AskedResource } from '../../access/policy/asked-resource.ts';
 import type { SimulatedRequest } from '../../access/policy/simulate.ts';
 import type { RbacManager } from '../../access/manager/manager.ts';
-import { ANY_ACTION } from '../../pinot/action-names.ts';
 import { HttpError } from '../server/errors.ts';
 
 /** A question of simulate-access or who-can: one action on one resource. */
@@ -40,13 +39,7 @@ export async function readQuestions(
 function readQuestion(manager: RbacManager, { action, resource }: AskedQuestion, fields: Fields): AskedResource {
   const asked = parseAskedResource(resource, action, manager.directory.deployment);
   if (!asked.ok) throw new HttpError(400, `${fields.resource}: ${asked.message}`);
-  const problem = action === ANY_ACTION ? undefined : problemOf(action);
+  const problem = askedActionProblem(action);
   if (problem !== undefined) throw new HttpError(400, `${fields.action}: ${problem}`);
   return asked.value;
-}
-
-function problemOf(action: string): string | undefined {
-  const problem = actionProblem(action);
-  if (problem !== undefined || !action.includes('*')) return problem;
-  return `\`${action}\` names several actions: a question is about one, such as \`${ACTIONS[0]}\`, or about every one (\`*\`)`;
 }

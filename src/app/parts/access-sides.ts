@@ -1,3 +1,4 @@
+import { ACCESS_TEST } from '../../access/tests/access-test.ts';
 import type { Cause } from '../../access/plan/plan.ts';
 import { PolicySet, type AccessObjects } from '../../access/plan/policy-set.ts';
 import type { Deployment } from '../../access/policy/srn.ts';
@@ -6,9 +7,6 @@ import { ManifestSet, readManifests, type ManifestText } from '../../store/manif
 import type { YamlReader } from '../../store/manifests/yaml-documents.ts';
 import { readCluster, readGateway, type GatewayAddress } from './access-readings.ts';
 import { manifestsAt, manifestsIn } from './manifest-files.ts';
-
-/** Kinds of files beside manifests that `olap-warden access` reads itself. */
-export const ACCESS_TEST = 'AccessTest';
 
 /** Where a set of access is read from. */
 export type AccessSource =

@@ -1,3 +1,4 @@
+import { xmlText } from '../../platform/xml-text.ts';
 import { findCheck } from '../catalogue.ts';
 import type { CheckOutcome } from '../check.ts';
 import type { CheckResult } from '../run/evaluation.ts';
@@ -176,7 +177,7 @@ export function renderJunit(run: RunResult): string {
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuites ${suite}>`,
-    `  <testsuite ${suite} timestamp="${run.startedAt.toISOString()}" hostname="${xml(run.clusterName)}">`,
+    `  <testsuite ${suite} timestamp="${run.startedAt.toISOString()}" hostname="${xmlText(run.clusterName)}">`,
     ...run.results.map((result) => testCase(result, seconds(result.durationMs))),
     '  </testsuite>',
     '</testsuites>',
@@ -187,15 +188,8 @@ export function renderJunit(run: RunResult): string {
 function testCase({ name, outcome }: CheckResult, time: string): string {
   const head = `    <testcase name="${name}" classname="${findCheck(name)?.category ?? 'health'}" time="${time}"`;
   if (outcome.status === 'PASS') return `${head}/>`;
-  if (isMutedOutcome(outcome)) return `${head}><skipped message="${xml(`muted: ${outcome.message}`)}"/></testcase>`;
+  if (isMutedOutcome(outcome)) return `${head}><skipped message="${xmlText(`muted: ${outcome.message}`)}"/></testcase>`;
   const element = outcome.couldNotEvaluate ? 'error' : 'failure';
   const details = outcome.findings.map(({ entity, message }) => `${entity}: ${message}`).join('\n');
-  return `${head}><${element} message="${xml(outcome.message)}">${xml(details)}</${element}></testcase>`;
-}
-
-/** Escapes text for XML 1.0, which does not allow most control characters even as references. */
-function xml(text: string): string {
-  // oxlint-disable-next-line no-control-regex
-  const allowed = text.replaceAll(/[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/gu, '\uFFFD');
-  return allowed.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+  return `${head}><${element} message="${xmlText(outcome.message)}">${xmlText(details)}</${element}></testcase>`;
 }
