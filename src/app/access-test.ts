@@ -66,9 +66,7 @@ async function readCases(paths: readonly string[], reader: YamlReader): Promise<
         const found = readAccessTest(document.value);
         const placeOf = (at: readonly (string | number)[]): string => `${path}:${lineOf(document, at)}`;
         problems.push(...found.problems.map((problem) => `${placeOf(problem.path)}: ${problem.message}`));
-        cases.push(
-          ...found.cases.map((one) => ({ ...one, file: path, place: placeOf(['spec', 'cases', one.index]) })),
-        );
+        for (const one of found.cases) cases.push({ ...one, file: path, place: placeOf(['spec', 'cases', one.index]) });
       }
     } catch (error) {
       if (!(error instanceof YamlError)) throw error;

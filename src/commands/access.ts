@@ -2,12 +2,14 @@ import { ACCESS_EXIT } from '../app/access-plan.ts';
 import type { CheckContext } from '../app/check.ts';
 import { errorMessage } from '../platform/plain-error.ts';
 import { nearest } from '../resources/nearest.ts';
+import { LINT } from './access-lint.ts';
 import { PLAN } from './access-plan.ts';
 import { TEST } from './access-test.ts';
 import type { Subcommand } from './subcommand.ts';
 
 /** The commands after `access`, by name. */
 export const ACCESS_COMMANDS: ReadonlyMap<string, Subcommand> = new Map([
+  ['lint', LINT],
   ['plan', PLAN],
   ['test', TEST],
 ]);
@@ -18,6 +20,7 @@ export const ACCESS_USAGE = `Usage: olap-warden access <command> [options]
 Works on roles, policies and assignments in Git, without a server.
 
 Commands:
+  lint              Finds statements of policies that never match, never decide or contradict
   plan              Prints who gains and who loses what by a change
   test              Asks questions of AccessTest files and compares the answers
 

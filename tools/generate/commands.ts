@@ -1,3 +1,4 @@
+import { ACCESS_COMMANDS, ACCESS_USAGE } from '../../src/commands/access.ts';
 import { AUDIT_USAGE } from '../../src/commands/audit.ts';
 import { CHECK_USAGE } from '../../src/commands/check.ts';
 import { USAGE } from '../../src/commands/help.ts';
@@ -25,6 +26,12 @@ ${fenced(CHECK_USAGE)}
 What is verified: [the chain of the records](rbac.md#the-chain-of-the-records).
 
 ${fenced(AUDIT_USAGE)}
+
+## access
+
+A worked pull request: [access in Git](access-in-git.md).
+
+${[fenced(ACCESS_USAGE), ...[...ACCESS_COMMANDS.values()].map(({ usage }) => fenced(usage))].join('\n\n')}
 `;
   return new Map([['docs/commands.md', page]]);
 }

@@ -91,11 +91,12 @@ function joined(before: Held, after: Held): Omit<Place, 'regions'>[] {
     const id = `${held.policy} ${held.key}`;
     if (!all.has(id)) all.set(id, held);
   }
-  return [...all.values()].map((held) => ({
+  const placed = (held: HeldStatement): Omit<Place, 'regions'> => ({
     ...held,
     inBefore: inBefore.has(held.key),
     inAfter: inAfter.has(held.key),
-  }));
+  });
+  return [...all.values()].map(placed);
 }
 
 function cellsOf(kind: KindWithActions, comparison: Comparison): KindCells | undefined {
@@ -116,7 +117,12 @@ function cellsOf(kind: KindWithActions, comparison: Comparison): KindCells | und
   );
   const judge = judgeOf(kind, relevant, comparison);
   const tuples = productOf(levels.map((globs) => witnesses(globs, effort)));
-  const cells = tuples.map((names): Cell => ({ names, matched: matchedBy(names, literals, effort), ...judge(names) }));
+  const cellOf = (names: readonly string[]): Cell => ({
+    names,
+    matched: matchedBy(names, literals, effort),
+    ...judge(names),
+  });
+  const cells = tuples.map(cellOf);
   return cells.some(hasDifference) ? { kind, literals, cells, places: relevant } : undefined;
 }
 
@@ -144,7 +150,7 @@ function levelsOf(places: readonly Place[], whole: KindWithActions | undefined):
     for (const [level, id] of ids.entries()) levels[level]?.set(id.form === 'any' ? '*' : id.source, id);
   // The management of access is that of all resources.
   if (whole !== undefined) for (const level of levels) if (!level.has('*')) level.set('*', ANY);
-  return levels.map((globs) => [...globs.values()]);
+  return levels.map((globs) => Array.from(globs.values()));
 }
 
 const ANY: Glob = { source: '*', form: 'any', literal: '', inner: [], suffix: '' };

@@ -46,11 +46,13 @@ export interface Change {
 
 /** All changes between what a caller had and has, as few statements. @throws {TooMuchToCompare} */
 export function changesBetween(before: Held, after: Held, values: CallerValues): Change[] {
-  return compareHeld(before, after, values).flatMap((found) => {
-    const cover = new Cover(found);
-    const context = { found, cover, before, after };
-    return [...actionChanges('gain', context), ...actionChanges('loss', context), ...readingChanges(context, values)];
-  });
+  const changes: Change[] = [];
+  for (const found of compareHeld(before, after, values)) {
+    const context = { found, cover: new Cover(found), before, after };
+    changes.push(...actionChanges('gain', context), ...actionChanges('loss', context));
+    changes.push(...readingChanges(context, values));
+  }
+  return changes;
 }
 
 interface Context {

@@ -85,11 +85,12 @@ class Comparer {
 
   changesOf(who: Who): ChangesOf {
     const [before, after] = [this.#held(who, 'before'), this.#held(who, 'after')];
-    const changes = this.#changes(who, before, after).map((change) => ({
+    const caused = (change: Change): CausedChange => ({
       ...change,
       causes: distinct(change.origins.flatMap((origin) => this.#causes(who, origin, { before, after }))),
       patterns: change.origins.flatMap((origin) => this.#patterns(origin)),
-    }));
+    });
+    const changes = this.#changes(who, before, after).map(caused);
     return { who, changes, expiries: isSubject(who) ? [...this.#expiries(who, before, after)] : [] };
   }
 

@@ -5,6 +5,7 @@ import type { Statement } from '../../resources/policy.ts';
 import type { Subject } from '../../resources/role-assignment.ts';
 import { Directory } from '../directory.ts';
 import { isInvalid, type CompiledStatement } from '../policy/compiled-policy.ts';
+import { storedNames, type RbacKind } from '../policy/policy-warnings.ts';
 import { isPredefined, PREDEFINED_POLICIES, PREDEFINED_ROLES, SYSTEM_ADMIN } from '../policy/predefined.ts';
 import { asPrincipal } from '../policy/simulate.ts';
 import type { Deployment } from '../policy/srn.ts';
@@ -72,6 +73,9 @@ export class PolicySet {
   get policies(): readonly Policy[] {
     return this.#views.list('Policy').filter(({ metadata }) => !isPredefined(metadata.name));
   }
+
+  /** Names of all roles, policies or service tokens. */
+  readonly namesOf = (kind: RbacKind): readonly string[] => storedNames(this.#views)(kind);
 
   policy(name: string): Policy | undefined {
     return this.#views.get('Policy', name);

@@ -54,7 +54,7 @@ export function reportOf(plan: AccessPlan, placeOf: (cause: Cause) => string | u
     if (entry === undefined) entries.set(key, { whos: [changes.who], lines });
     else {
       entry.whos.push(changes.who);
-      entry.lines = entry.lines.map((line, at) => ({ ...line, causes: united([line, lines[at]!]) }));
+      for (const [at, line] of entry.lines.entries()) entry.lines[at] = { ...line, causes: united([line, lines[at]!]) };
     }
   }
   const count = (direction: Direction): number =>
@@ -114,9 +114,7 @@ function lineOf(group: readonly CausedChange[], placeOf: (cause: Cause) => strin
   return {
     directions,
     text: reading === undefined ? what : `${what}: ${describeReading(reading)}`,
-    causes: united(
-      group.map((change) => ({ causes: change.causes.map((cause) => ({ ...cause, place: placeOf(cause) })) })),
-    ),
+    causes: united(group.map((change) => ({ causes: placed(change.causes, placeOf) }))),
     details: {
       ...(isAll
         ? { everything: true }
@@ -160,9 +158,15 @@ function expiryLine(expiry: ExpiryChange, placeOf: (cause: Cause) => string | un
   return {
     directions: [directionOf(expiry)],
     text: `role ${quoted(role)} ${until(after)}${before === undefined ? '' : ` instead of ${until(before)}`}`,
-    causes: causes.map((cause) => ({ ...cause, place: placeOf(cause) })),
+    causes: placed(causes, placeOf),
     details: { role, until: isoOf(after), ...(before !== undefined && { before: isoOf(before) }) },
   };
+}
+
+/** The causes with their places. */
+function placed(causes: readonly Cause[], placeOf: (cause: Cause) => string | undefined): PlacedCause[] {
+  const withPlace = (cause: Cause): PlacedCause => ({ ...cause, place: placeOf(cause) });
+  return causes.map(withPlace);
 }
 
 function until(time: number): string {

@@ -41,7 +41,10 @@ export function readAccessTest(value: unknown): { readonly cases: AccessCase[]; 
   const problems: CaseProblem[] = [];
   const { apiVersion, kind, spec } = isRecord(value) ? value : {};
   if (kind !== ACCESS_TEST || !API_VERSIONS.includes(String(apiVersion))) {
-    problems.push({ path: [], message: `not a test: it needs \`apiVersion: ${API_VERSION}\` and \`kind: ${ACCESS_TEST}\`` });
+    problems.push({
+      path: [],
+      message: `not a test: it needs \`apiVersion: ${API_VERSION}\` and \`kind: ${ACCESS_TEST}\``,
+    });
     return { cases: [], problems };
   }
   const list = isRecord(spec) ? spec['cases'] : undefined;
@@ -70,7 +73,10 @@ class CaseReader {
   read(): AccessCase | undefined {
     for (const field of Object.keys(this.#fields).filter((name) => !FIELDS.includes(name))) {
       const meant = nearest(field, FIELDS);
-      this.#report(field, `unknown field; ${meant === undefined ? `fields are ${FIELDS.join(', ')}` : `did you mean \`${meant}\`?`}`);
+      this.#report(
+        field,
+        `unknown field; ${meant === undefined ? `fields are ${FIELDS.join(', ')}` : `did you mean \`${meant}\`?`}`,
+      );
     }
     const expect = EXPECTATIONS.find((one) => one === this.#fields['expect']);
     if (expect === undefined) this.#report('expect', `must be one of ${EXPECTATIONS.join(', ')}`);
@@ -136,7 +142,7 @@ class CaseReader {
     const { rows } = this.#fields;
     if (rows === undefined) return undefined;
     if (Array.isArray(rows) && rows.every((row): row is string => typeof row === 'string')) return rows;
-    this.#report('rows', "must be a list of filters, such as `[\"region = 'eu'\"]`");
+    this.#report('rows', 'must be a list of filters, such as `["region = \'eu\'"]`');
     return undefined;
   }
 

@@ -3,7 +3,7 @@ import type { Cause } from '../../access/plan/plan.ts';
 import { PolicySet, type AccessObjects } from '../../access/plan/policy-set.ts';
 import type { Deployment } from '../../access/policy/srn.ts';
 import type { WallClock } from '../../platform/clock.ts';
-import { ManifestSet, readManifests, type ManifestText } from '../../store/manifests/manifest-set.ts';
+import { readManifests, type ManifestSet, type ManifestText } from '../../store/manifests/manifest-set.ts';
 import type { YamlReader } from '../../store/manifests/yaml-documents.ts';
 import { readCluster, readGateway, type GatewayAddress } from './access-readings.ts';
 import { manifestsAt, manifestsIn } from './manifest-files.ts';

@@ -51,7 +51,7 @@ export class ManifestSet {
 
   list<K extends CustomKind>(kind: K): CustomResourceByKind[K][] {
     const all = Iterator.from(this.#found.values()).map(({ object }) => object);
-    return [...all.filter((object): object is CustomResourceByKind[K] => object.kind === kind)];
+    return all.filter((object): object is CustomResourceByKind[K] => object.kind === kind).toArray();
   }
 
   /** Undefined if no file has the object. */
@@ -99,7 +99,7 @@ class Reading {
 
   add(path: string, document: YamlDocument): void {
     const { value } = document;
-    if (isRecord(value) && /List$/u.test(String(value['kind'])) && Array.isArray(value['items'])) {
+    if (isRecord(value) && String(value['kind']).endsWith('List') && Array.isArray(value['items'])) {
       for (const [index, item] of value['items'].entries()) this.#addObject(item, path, document, ['items', index]);
     } else this.#addObject(value, path, document, []);
   }

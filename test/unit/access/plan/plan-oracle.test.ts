@@ -119,9 +119,9 @@ function compare(before: RandomSet, after: RandomSet): void {
   ];
   const plan = planOf(was, is);
   expect(plan.tooMuch).toEqual([]);
-  const assigned = [...was.subjects().keys(), ...is.subjects().keys()];
+  const assigned = new Set([...was.subjects().keys(), ...is.subjects().keys()]);
   // A user without an assignment has the roles of the domain, which is a subject itself.
-  for (const subject of SUBJECTS.filter(({ type, name }) => assigned.includes(`${type}:${name}`))) {
+  for (const subject of SUBJECTS.filter(({ type, name }) => assigned.has(`${type}:${name}`))) {
     const own = plan.changed.find(({ who }) => who.type === subject.type && who.name === subject.name);
     const expected = differences(was, is, subject);
     const found = planned(own ?? { changes: [] });
