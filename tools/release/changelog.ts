@@ -1,17 +1,39 @@
 /** The heading of changes that are not released yet. */
 const UNRELEASED = '## [Unreleased]';
 
-/** The text below the heading of unreleased changes. @throws {Error} if there is none */
-export function unreleasedNotes(changelog: string): string {
-  const [, rest] = changelog.split(`${UNRELEASED}\n`);
-  const notes = rest?.split(/^## /m)[0]?.trim() ?? '';
-  if (notes === '') throw new Error(`CHANGELOG.md has no changes below \`${UNRELEASED}\``);
+/**
+ * The text below the heading of the version, if the changelog has it already, and else below that of unreleased changes.
+ * @throws {Error} if there is none, or if there are unreleased changes above the heading of the version
+ */
+export function releaseNotes(changelog: string, version: string): string {
+  const unreleased = notesBelow(changelog, UNRELEASED);
+  if (!hasRelease(changelog, version)) {
+    if (unreleased === '') throw new Error(`CHANGELOG.md has no changes below \`${UNRELEASED}\``);
+    return unreleased;
+  }
+  if (unreleased !== '')
+    throw new Error(`CHANGELOG.md has changes below \`${UNRELEASED}\`: move them below \`## [${version}]\``);
+  const notes = notesBelow(changelog, `## [${version}]`);
+  if (notes === '') throw new Error(`CHANGELOG.md has no changes below \`## [${version}]\``);
   return notes;
+}
+
+/** What follows the first line that begins with the heading, up to the next heading of a version. */
+function notesBelow(changelog: string, heading: string): string {
+  const lines = changelog.split('\n');
+  const start = lines.findIndex((line) => line.startsWith(heading));
+  if (start === -1) return '';
+  const end = lines.findIndex((line, index) => index > start && line.startsWith('## '));
+  return lines
+    .slice(start + 1, end === -1 ? undefined : end)
+    .join('\n')
+    .trim();
 }
 
 /** The changelog with the unreleased changes below a heading of the version. @param date such as `2026-01-31` */
 export function releasedChangelog(changelog: string, version: string, date: string): string {
-  unreleasedNotes(changelog);
+  releaseNotes(changelog, version);
+  if (hasRelease(changelog, version)) return changelog;
   return changelog.replace(`${UNRELEASED}\n`, `${UNRELEASED}\n\n## [${version}] - ${date}\n`);
 }
 

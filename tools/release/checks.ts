@@ -1,7 +1,7 @@
 import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { hasRelease, unreleasedNotes, versionProblem } from './changelog.ts';
+import { releaseNotes, versionProblem } from './changelog.ts';
 import { changedFiles, read, run } from './repository.ts';
 
 const ARCHITECTURES = ['amd64', 'arm64'];
@@ -29,10 +29,8 @@ function versionProblems(version: string): string[] {
   if (problem !== undefined) return [problem];
   const problems: string[] = [];
   if (run('git', 'tag', '--list', `v${version}`) !== '') problems.push(`the tag v${version} exists already`);
-  const changelog = read('CHANGELOG.md');
-  if (hasRelease(changelog, version)) problems.push(`CHANGELOG.md has a heading for ${version} already`);
   try {
-    unreleasedNotes(changelog);
+    releaseNotes(read('CHANGELOG.md'), version);
   } catch (error) {
     problems.push((error as Error).message);
   }

@@ -4,7 +4,7 @@
 //   ARCHITECTURES=amd64    of the image; default: amd64,arm64
 import { rmSync } from 'node:fs';
 import { check, type ReleaseRequest } from './checks.ts';
-import { releasedChangelog, unreleasedNotes } from './changelog.ts';
+import { releasedChangelog, releaseNotes } from './changelog.ts';
 import { CHARTS, sign, writeFiles } from './files.ts';
 import { changedFiles, edit, path, read, restore, run, say } from './repository.ts';
 
@@ -22,7 +22,7 @@ function setVersion(version: string): void {
 
 /** @param changed receives the files that the release changes */
 function release({ version, architectures, signingKey }: ReleaseRequest, folder: string, changed: string[]): void {
-  const notes = unreleasedNotes(read('CHANGELOG.md'));
+  const notes = releaseNotes(read('CHANGELOG.md'), version);
   say(`version ${version}`);
   try {
     setVersion(version);

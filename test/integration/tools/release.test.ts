@@ -35,6 +35,10 @@ beforeAll(async () => {
   writeFileSync(join(repository, 'tools/package/build.ts'), pack);
   const image = "import { writeFileSync } from 'node:fs';\nwriteFileSync(process.argv[2] ?? '', 'image');\n";
   writeFileSync(join(repository, 'tools/image/oci-archive.ts'), image);
+  // The changelog of this repository may have none, behind a version that was cut.
+  const changelog = join(repository, 'CHANGELOG.md');
+  const unreleased = '## [Unreleased]\n';
+  writeFileSync(changelog, readFileSync(changelog, 'utf8').replace(unreleased, `${unreleased}\n- A change.\n`));
   git('init', '--quiet', '--initial-branch', 'main');
   appendFileSync(join(repository, '.git/info/exclude'), 'node_modules\n');
   git('config', 'user.name', 'Release');

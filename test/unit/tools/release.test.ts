@@ -1,16 +1,25 @@
 import { describe, expect, it } from 'vitest';
-import { hasRelease, releasedChangelog, unreleasedNotes, versionProblem } from '../../../tools/release/changelog.ts';
+import { hasRelease, releasedChangelog, releaseNotes, versionProblem } from '../../../tools/release/changelog.ts';
 
 const CHANGELOG = '# Changelog\n\n## [Unreleased]\n\n### Added\n\n- This.\n\n## [0.1.0]\n\n- That.\n';
 
 describe('a release', () => {
   it('has the unreleased changes as its notes', () => {
-    expect(unreleasedNotes(CHANGELOG)).toBe('### Added\n\n- This.');
+    expect(releaseNotes(CHANGELOG, '0.2.0')).toBe('### Added\n\n- This.');
+  });
+
+  it('has the changes below its heading as its notes, if the changelog has it already', () => {
+    const cut = '# Changelog\n\n## [Unreleased]\n\n## [0.2.0] - 2026-01-31\n\n- This.\n\n## [0.1.0]\n\n- That.\n';
+    expect(releaseNotes(cut, '0.2.0')).toBe('- This.');
+    expect(releasedChangelog(cut, '0.2.0', '2026-02-28')).toBe(cut);
+    const later = cut.replace('## [Unreleased]\n', '## [Unreleased]\n\n- Later.\n');
+    expect(() => releaseNotes(later, '0.2.0')).toThrow('move them below `## [0.2.0]`');
+    expect(releaseNotes(later, '0.3.0')).toBe('- Later.');
   });
 
   it('is rejected without changes', () => {
     const empty = '# Changelog\n\n## [Unreleased]\n\n## [0.1.0]\n\n- That.\n';
-    expect(() => unreleasedNotes(empty)).toThrow('CHANGELOG.md has no changes below `## [Unreleased]`');
+    expect(() => releaseNotes(empty, '0.2.0')).toThrow('CHANGELOG.md has no changes below `## [Unreleased]`');
     expect(() => releasedChangelog(empty, '0.2.0', '2026-01-31')).toThrow('no changes');
   });
 
