@@ -65,6 +65,16 @@ describe('the commands of installation', () => {
     return printed.join('');
   }
 
+  /** Runs a block with a text for kubectl (`<<'END'`) as a whole. */
+  async function pasteWhole(path: string, index: number): Promise<string> {
+    ran.add(`${path} ${index}`);
+    const { stdout } = await eventually(
+      () => shell.run(shellBlock(path, index).text),
+      ({ code }) => code === 0,
+    );
+    return stdout;
+  }
+
   async function releases(): Promise<string[]> {
     const { stdout } = await shell.run('helm list --all-namespaces --output json');
     return (JSON.parse(stdout) as { name: string; namespace: string }[])
@@ -124,6 +134,37 @@ describe('the commands of installation', () => {
       'statefulset.apps/olap-warden-orders-gateway',
     ]);
     await uninstall();
+    await deleteDefinitions();
+  });
+
+  it('of the guide install, create a first role, select the metrics and upgrade', async () => {
+    const guide = 'docs/guides/on-kubernetes.md';
+    await paste(guide, 0);
+    const printed = await pasteWhole(guide, 2);
+    for (const object of ['role.olapwarden.io/analysts', 'servicetoken.olapwarden.io/nightly-report'])
+      expect(printed).toContain(`${object} created`);
+    expect(await paste(guide, 4)).toMatch(/^ey[\w-]+\.[\w-]+\.[\w-]+$/m);
+    await paste(guide, 6);
+    const { stdout: values } = await shell.run('helm get values olap-warden --namespace olap --output json');
+    expect(JSON.parse(values)).toMatchObject({ metrics: { alerts: { ruleLabels: { release: 'prometheus' } } } });
+    await paste(guide, 7);
+    await uninstall();
+    await api.mustKubectl(['delete', 'namespace', 'olap', '--timeout=60s']);
+    await deleteDefinitions();
+  });
+
+  it('of the guide install in front of a cluster, and close its ports', async () => {
+    const guide = 'docs/guides/in-front-of-a-cluster.md';
+    await api.mustKubectl(['create', 'namespace', 'pinot']);
+    await paste(guide, 0);
+    expect(await paste(guide, 1)).toContain('analysts');
+    await paste(guide, 2);
+    expect(await paste(guide, 3)).toContain('olap-warden');
+    await paste(guide, 4);
+    const { stdout } = await api.mustKubectl(['-n', 'pinot', 'get', 'networkpolicies', '-o', 'name']);
+    expect(stdout.trim()).toBe('');
+    await uninstall();
+    await api.mustKubectl(['delete', 'namespace', 'olap', '--timeout=60s']);
     await deleteDefinitions();
   });
 

@@ -6,6 +6,8 @@ const EXAMPLES = 'test/integration/results/examples.test.ts';
 const BACKUP = 'test/integration/manifests/backup.test.ts';
 const UPGRADE = 'test/integration/crds/upgrade.test.ts';
 const MIGRATION = 'test/integration/operator/hash-migration.test.ts';
+const GUIDES = 'test/e2e/guides.test.ts';
+const NO_NODES = 'not run: the kube-apiserver of this test has no nodes, and no operator runs';
 const DRY = 'test/unit/docs/commands.test.ts';
 
 /**
@@ -20,6 +22,12 @@ export const RUNNERS: Readonly<Record<string, readonly string[]>> = {
   'charts/olap-warden/README.md': [INSTALL],
   'docs/checks/IDEAL_STATE_EV_MISMATCH_CHECK.md': ['test/integration/docs/runbook-commands.test.ts'],
   'docs/checks/README.md': [REST],
+  'docs/guides/access-for-a-team.md': Array.from({ length: 9 }, () => GUIDES),
+  'docs/guides/health-at-night.md': Array.from({ length: 10 }, () => GUIDES),
+  'docs/guides/in-front-of-a-cluster.md': [INSTALL, INSTALL, INSTALL, INSTALL, INSTALL],
+  'docs/guides/on-kubernetes.md': [INSTALL, NO_NODES, INSTALL, NO_NODES, INSTALL, NO_NODES, INSTALL, INSTALL],
+  'docs/guides/results-in-data-frames.md': [GUIDES, GUIDES, GUIDES, GUIDES],
+  'docs/guides/ten-minutes.md': ['test/e2e/make-run.test.ts', ...Array.from({ length: 8 }, () => GUIDES)],
   'docs/install.md': [INSTALL, INSTALL, INSTALL, INSTALL, INSTALL, INSTALL, INSTALL],
   'docs/operations.md': [BACKUP, BACKUP, REST],
   'docs/paginated-queries.md': [REST, 'not run: tests set these variables themselves', EXAMPLES, EXAMPLES],
