@@ -118,8 +118,11 @@ describe.skipIf(NO_CURL)(named('the commands of the guides', NO_CURL), () => {
     const script = [...commands.slice(0, -1).map(({ text }) => text), ...programs, commands.at(-1)!.text].join('');
     const { code, stdout, stderr } = await shell.run(`cd '${dataDir}'\n${script}`);
     expect({ code, stderr }).toMatchObject({ code: 0 });
-    expect(stdout).toMatch(/^100000 9007199254740\d{3}$/m);
-    expect(stdout).toContain('orders');
+    // The file and the stream have the same rows; a floating-point number would lose the last digits.
+    const [file, stream] = stdout.match(/^100000 90071992\d{8}$/gm) ?? [];
+    expect(file).toBeDefined();
+    expect(stream).toBe(file);
+    expect(stdout).toContain('varchar');
   });
 
   it('are all run', () => {
