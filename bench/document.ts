@@ -1,19 +1,17 @@
 import { join } from 'node:path';
-import { describeCurve, drawCurve } from './frame/svg.ts';
 import { format, formatSeconds } from './frame/format.ts';
 import type { HotPath } from './frame/bench.ts';
-import type { Curve } from './frame/curve.ts';
 import type { Row } from './frame/rows.ts';
 import { readResults, type SuiteResult } from './frame/results.ts';
-import { cellsOf, COLUMNS } from './frame/table.ts';
+import { cell, cellsOf, COLUMNS } from './frame/table.ts';
 import { reasonOfMiss } from './reasons.ts';
 import { SUITES } from './suites.ts';
+import { summaryFiles } from './summary.ts';
 
 export const RESULTS = 'bench/results.json';
-const DOCUMENT = 'docs/performance.md';
-const PICTURES = 'images/performance';
+const DOCUMENT = 'bench/results.md';
 
-/** The document and the pictures of `bench/results.json`. @returns content by path from the root of the repository */
+/** The documents and the pictures of `bench/results.json`. @returns content by path from the root of the repository */
 export async function performanceFiles(root: string): Promise<ReadonlyMap<string, string>> {
   return documentOf(await readResults(join(root, RESULTS)));
 }
@@ -22,14 +20,13 @@ export function documentOf(results: readonly SuiteResult[]): ReadonlyMap<string,
   const rows = results.flatMap((result) => result.rows);
   const missed = rows.filter(({ met }) => !met);
   const text = [HEAD, repeat(), machines(results), summary(rows.length, missed), ...results.map(chapter)].join('\n');
-  const pictures = results.flatMap(({ curves }) =>
-    curves.map((curve) => [`docs/${pictureOf(curve)}`, drawCurve(curve)] as const),
-  );
-  return new Map([[DOCUMENT, text], ...pictures]);
+  return new Map([[DOCUMENT, text], ...summaryFiles(results)]);
 }
 
 const HEAD = `<!-- Generated from bench/results.json by \`make bench\` and \`make generate\`; do not edit. -->
-# Performance
+# All figures
+
+[docs/performance.md](../docs/performance.md) has the most important ones on a page, and the curves.
 
 Each figure was measured together with a peer, in one run, on the same machine and the same data; the answers of both sides were compared. Machines differ, so goals are ratios where there is a peer. A ratio above 1 means that olap-warden is better, for rates and for costs; \`cost ≤ 1.3×\` holds from a ratio of 0.77 on. Figures are medians; CPU is user and system time of all threads of the serving process. Where the versions of a suite name \`NODE_OPTIONS\`, those of the image of olap-warden, its processes had them; peers never have them. A row that could not be measured counts as missed and says why.
 `;
@@ -96,7 +93,7 @@ function summary(count: number, missed: readonly Row[]): string {
   return `## Missed goals\n\n${missed.length} of ${count} rows:\n\n${lines.join('\n')}\n`;
 }
 
-function chapter({ name, rows, curves, profiles }: SuiteResult): string {
+function chapter({ name, rows, profiles }: SuiteResult): string {
   const about = SUITES.find((suite) => suite.name === name)?.about ?? name;
   const table = [
     `| ${COLUMNS.join(' | ')} |`,
@@ -105,25 +102,11 @@ function chapter({ name, rows, curves, profiles }: SuiteResult): string {
   ];
   const parts = [`## ${about}`, `\`make bench ONLY=${name}\``];
   if (rows.length > 0) parts.push(table.join('\n'));
-  return `${[...parts, ...curves.map(picture), ...profiles.map(hotPath)].join('\n\n')}\n`;
-}
-
-const pictureOf = ({ id }: Curve): string => `${PICTURES}/${id}.svg`;
-
-/** The picture; its alternative text has all values. */
-function picture(curve: Curve): string {
-  const alternative = `${curve.title}. ${describeCurve(curve)}`.replaceAll(/[[\]]/g, '');
-  const note = curve.note === undefined ? '' : `\n\n${curve.note}`;
-  return `### ${curve.title}\n\n![${alternative}](${pictureOf(curve)})${note}`;
+  return `${[...parts, ...profiles.map(hotPath)].join('\n\n')}\n`;
 }
 
 function hotPath({ work, top, allocated }: HotPath): string {
   const lines = top.map(({ name, share }) => `| \`${cell(name)}\` | ${format(share * 100)} % |`);
   const heap = allocated === undefined ? '' : `\n\nIt allocates about ${format(allocated)} bytes a call.`;
   return `### ${work}\n\n| function | CPU time |\n|---|---|\n${lines.join('\n')}${heap}`;
-}
-
-/** A vertical bar would end the cell of a table. */
-function cell(text: string): string {
-  return text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
 }

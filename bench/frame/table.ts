@@ -3,6 +3,11 @@ import type { Row } from './rows.ts';
 
 export const COLUMNS = ['work', 'ours', 'peer', 'theirs', 'ratio', 'goal', 'met'] as const;
 
+/** A text as a cell of a table in Markdown, where a vertical bar would end it. */
+export function cell(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
+}
+
 /** The cells of a row, in the order of the columns. */
 export function cellsOf(row: Row): string[] {
   return [

@@ -16,6 +16,7 @@ const DRY = 'test/unit/docs/commands.test.ts';
  */
 export const RUNNERS: Readonly<Record<string, readonly string[]>> = {
   'README.md': [REST, 'test/e2e/make-run.test.ts', 'not run: it is the whole of the tests', INSTALL],
+  'bench/results.md': [DRY],
   'charts/olap-warden-crds/README.md': [INSTALL],
   // The head is a part of the README, which is generated.
   'charts/olap-warden/README.head.md': [INSTALL],
@@ -31,7 +32,6 @@ export const RUNNERS: Readonly<Record<string, readonly string[]>> = {
   'docs/install.md': [INSTALL, INSTALL, INSTALL, INSTALL, INSTALL, INSTALL, INSTALL],
   'docs/operations.md': [BACKUP, BACKUP, REST],
   'docs/paginated-queries.md': [REST, 'not run: tests set these variables themselves', EXAMPLES, EXAMPLES],
-  'docs/performance.md': [DRY],
   'docs/rbac.md': [REST, REST, REST, REST],
   'docs/resources/clusterhealthreport.md': [REST, REST],
   'docs/resources/policy.md': [REST],

@@ -1,9 +1,12 @@
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { documentOf } from '../../../bench/document.ts';
+import { documentOf, RESULTS } from '../../../bench/document.ts';
 import type { Finding } from '../../../bench/frame/bench.ts';
-import { merge, resultOf } from '../../../bench/frame/results.ts';
+import { merge, readResults, resultOf } from '../../../bench/frame/results.ts';
 import { NO_GOAL, rowOf } from '../../../bench/frame/rows.ts';
 import { chooseSuites, SUITES } from '../../../bench/suites.ts';
+import { HIGHLIGHTS } from '../../../bench/summary.ts';
+import { ROOT } from '../../support/documents/pages.ts';
 
 const machine = { cpu: 'a CPU', cores: 2, memoryGb: 8, kernel: 'Linux 6', loadBefore: 0.1 };
 const runOf = (name: string) => ({ name, date: '2026-01-02T03:04:05Z', seconds: 7, full: false, machine });
@@ -36,7 +39,7 @@ describe('the results of the benchmark', () => {
       missed('indexing 1 M rows, js: again', 'just so'),
     ].map((one) => ({ kind: 'row', row: one }));
     rows.push({ kind: 'row', row: { ...row, work: 'a query for 10 rows on Pinot 0.11, 64 clients: p99' } });
-    const document = documentOf([resultOf(runOf('broker'), rows)]).get('docs/performance.md') ?? '';
+    const document = documentOf([resultOf(runOf('broker'), rows)]).get('bench/results.md') ?? '';
     const lineOf = (work: string) => document.split('\n').find((line) => line.startsWith(`- ${work}: `)) ?? '';
     expect(lineOf(works[0]!)).toContain('. Pinot and the gateway share the cores');
     expect(lineOf('indexing 1 M rows, js: again')).toMatch(/goal –\. just so$/);
@@ -53,14 +56,24 @@ describe('the results of the benchmark', () => {
       { kind: 'profile', profile: { work: 'Decision', top: [{ name: 'decide', share: 0.5 }] } },
     ];
     const files = documentOf([resultOf(runOf('decisions'), findings, 'no memory')]);
-    const text = files.get('docs/performance.md')!;
+    const text = files.get('bench/results.md')!;
     expect(text).toContain('2 × a CPU, 8 GB, Linux 6');
     expect(text).toContain('nginx 1.22');
     expect(text).toContain('| a \\| b | 1 ms | p | 2 | 2× | – | – |');
     expect(text).toContain('- the suite decisions: could not be measured. no memory');
-    expect(text).toContain('(images/performance/a-curve.svg)');
     expect(text).toContain('| `decide` | 50 % |');
+    expect(files.get('docs/performance.md')).toContain('(images/performance/a-curve.svg)');
     expect(files.get('docs/images/performance/a-curve.svg')).toContain('</svg>');
+  });
+});
+
+describe('the page for users', () => {
+  it('has a figure for each of its lines', async () => {
+    const rows = (await readResults(join(ROOT, RESULTS))).flatMap((result) => result.rows);
+    const missing = HIGHLIGHTS.filter(
+      ({ work, peer }) => !rows.some((one) => one.work === work && (peer === undefined || one.peer === peer)),
+    );
+    expect(missing).toEqual([]);
   });
 });
 
