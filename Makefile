@@ -72,8 +72,8 @@ test-security: deps ## the tests that SECURITY.md names, npm audit, and the list
 
 .PHONY: test-faults
 FAULT_SECONDS ?= 10
-test-faults: deps ## faults of the Kubernetes API, object store, disk, engine, own processes and clients under load, about ten minutes (ALL=1: every test of docs/guarantees.md; UPDATE=1 writes its figures)
-	@$(NODE) && UPDATE=$(UPDATE) FAULT_SECONDS=$(FAULT_SECONDS) exec node tools/dev/suite.ts $(if $(ALL),docs/guarantees.md,-) test/faults
+test-faults: deps ## faults of the Kubernetes API, object store, disk, engine, own processes and clients under load, about ten minutes (ALL=1: every test of test/guarantees.md; UPDATE=1 writes its figures)
+	@$(NODE) && UPDATE=$(UPDATE) FAULT_SECONDS=$(FAULT_SECONDS) exec node tools/dev/suite.ts $(if $(ALL),test/guarantees.md,-) test/faults
 
 .PHONY: test-history soak mutate
 WRITES ?= 10000

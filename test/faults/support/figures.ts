@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-const PAGE = join(import.meta.dirname, '../../../docs/guarantees.md');
+const PAGE = join(import.meta.dirname, '../../guarantees.md');
 
 /** How long a fault lasts. `make test-faults` sets ten seconds. */
 export const FAULT_MS = Number(process.env['FAULT_SECONDS'] ?? 3) * 1000;
@@ -16,7 +16,7 @@ export interface Figure {
   readonly recoveredMs: number;
 }
 
-/** Rows of one chapter. With UPDATE=1, `write()` replaces the table between its comments in docs/guarantees.md. */
+/** Rows of one chapter. With UPDATE=1, `write()` replaces the table between its comments in test/guarantees.md. */
 export class Figures {
   readonly #chapter: string;
   readonly #rows: Figure[] = [];
@@ -36,7 +36,7 @@ export class Figures {
     const begin = `<!-- figures: ${this.#chapter} -->`;
     const at = page.indexOf(begin);
     const end = page.indexOf('<!-- end -->', at);
-    if (at < 0 || end < 0) throw new Error(`docs/guarantees.md has no chapter \`${begin}\``);
+    if (at < 0 || end < 0) throw new Error(`test/guarantees.md has no chapter \`${begin}\``);
     const table = [
       '| fault | clients got | longest response | all well after |',
       '|---|---|---|---|',

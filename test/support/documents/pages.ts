@@ -10,7 +10,14 @@ export interface Page {
 }
 
 /** All pages: Markdown that is in the repository. */
-export const PAGES: readonly Page[] = ['*.md', 'docs/**/*.md', 'bench/*.md', 'charts/**/*.md', '.github/**/*.md']
+export const PAGES: readonly Page[] = [
+  '*.md',
+  'docs/**/*.md',
+  'bench/*.md',
+  'test/*.md',
+  'charts/**/*.md',
+  '.github/**/*.md',
+]
   .flatMap((pattern) => globSync(pattern, { cwd: ROOT }))
   .toSorted()
   .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
