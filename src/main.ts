@@ -1,7 +1,8 @@
-import './platform/fetch.ts';
+import { fetchThroughProxies } from './platform/fetch.ts';
 import { SERVICES } from './commands/help.ts';
 import { run } from './commands/run.ts';
 import { errorCode, errorMessage } from './platform/plain-error.ts';
+import { prepareProxies } from './platform/proxies.ts';
 import { withErrorListener } from './platform/stream-errors.ts';
 
 const args = process.argv.slice(2);
@@ -16,6 +17,13 @@ process.stdout.on('error', (error) => {
   process.stderr.write(`cannot write to standard output: ${errorMessage(error)}\n`);
   process.exit(2);
 });
+
+const problem = prepareProxies(process.env);
+if (problem !== undefined) {
+  process.stderr.write(`${problem}\n`);
+  process.exit(2);
+}
+fetchThroughProxies();
 
 const write = (stream: NodeJS.WriteStream) => (text: string) => void stream.write(text);
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs a part that olap-warden runs on or is tested with, and prints its folder.
 #
-#   tools/install.sh node|kubernetes|node-parts|coredns|kind|helm|kube-score|pinot|pinot-parsers|pinot-tools|sample|s3|gcs|prometheus|alertmanager|nginx|opa|faketime|browser|firefox
+#   tools/install.sh node|kubernetes|node-parts|coredns|kind|helm|kube-score|pinot|pinot-parsers|pinot-tools|sample|s3|gcs|prometheus|alertmanager|nginx|tinyproxy|opa|faketime|browser|firefox
 #   tools/install.sh kubernetes 1.35|1.36|1.37
 #   tools/install.sh --is-built PART      exits 0 if the part is there, and installs nothing
 #
@@ -332,6 +332,19 @@ build_nginx() {
   )
 }
 
+# The proxy of the tests of outgoing connections.
+build_tinyproxy() {
+  need apt-get 'install tinyproxy in the PATH'
+  say 'fetching tinyproxy'
+  (
+    cd "$1"
+    unpack_debian tinyproxy-bin
+    mv unpacked/usr/bin/tinyproxy .
+    rm -rf unpacked
+    ./tinyproxy -v
+  )
+}
+
 # A peer of the benchmark: OPA's evaluator, asked without a server.
 build_opa() {
   need go 'install Go 1.26 or newer (https://go.dev/dl/)'
@@ -413,9 +426,10 @@ case ${1:-} in
   alertmanager)
     if command -v alertmanager >/dev/null; then dirname "$(command -v alertmanager)"; else ensure "$cache/alertmanager-debian" build_alertmanager; fi ;;
   nginx) if command -v nginx >/dev/null; then dirname "$(command -v nginx)"; else ensure "$cache/nginx-debian" build_nginx; fi ;;
+  tinyproxy) if command -v tinyproxy >/dev/null; then dirname "$(command -v tinyproxy)"; else ensure "$cache/tinyproxy-debian" build_tinyproxy; fi ;;
   opa) ensure "$cache/opa-$(pins "$here"/opa/{go.mod,go.sum,main.go})" build_opa ;;
   faketime) ensure "$cache/faketime-debian" build_faketime ;;
   browser) find_browser CHROMIUM chromium-headless-shell chromium chromium-browser google-chrome ;;
   firefox) find_browser FIREFOX firefox-esr firefox ;;
-  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns kind helm kube-score pinot pinot-parsers pinot-tools sample s3 gcs prometheus alertmanager nginx opa faketime browser firefox" ;;
+  *) die "unknown part \`${1:-}\`; known: node kubernetes node-parts coredns kind helm kube-score pinot pinot-parsers pinot-tools sample s3 gcs prometheus alertmanager nginx tinyproxy opa faketime browser firefox" ;;
 esac

@@ -1,4 +1,4 @@
-import { Agent, ProxyAgent, Socks5ProxyAgent, type buildConnector, type Dispatcher } from 'undici';
+import { EnvHttpProxyAgent, ProxyAgent, Socks5ProxyAgent, type buildConnector, type Dispatcher } from 'undici';
 import type { Credentials } from './credentials.ts';
 
 /** Six watches and bursts of writes. Further requests wait for a free connection. */
@@ -60,10 +60,15 @@ function open(connection: Credentials['connection']): Dispatcher {
     case 'socks':
       return new Socks5ProxyAgent(connection.uri, { ...POOL, requestTls: tlsOf(connection.requestTls) });
     case 'agent':
-      return new Agent({ ...POOL, connect: { ...tlsOf(connection.connect), timeout: POOL.connectTimeout } });
+      return direct(tlsOf(connection.connect));
     case 'none':
-      return new Agent({ ...POOL, connect: { ...KEEP_ALIVE, timeout: POOL.connectTimeout } });
+      return direct(KEEP_ALIVE);
   }
+}
+
+/** Without a proxy in the kubeconfig; as for kubectl, those of the environment apply. */
+function direct(tls: buildConnector.BuildOptions): Dispatcher {
+  return new EnvHttpProxyAgent({ ...POOL, connect: { ...tls, timeout: POOL.connectTimeout }, requestTls: tls });
 }
 
 /** Converts the options between the types of node:tls and undici. */

@@ -1,5 +1,6 @@
 import { systemClock, type Clock } from '../platform/clock.ts';
 import { ExpiringLruCache, LruCache } from '../platform/lru.ts';
+import { mayUseProxy } from '../platform/proxies.ts';
 import { untilAborted } from '../platform/until-aborted.ts';
 import { addressOfUrl, Upstream, type UpstreamObserver, type UpstreamRole } from '../platform/upstreams.ts';
 import { BrokerRouting } from './broker-routing.ts';
@@ -218,7 +219,7 @@ class PinotEngine implements Engine, KnownTables {
       url,
       credential,
       { ...DEFAULT_ENDPOINT_LIMITS, ...limits, ...more },
-      { clock: this.#clock, ca, hangs: this.#health.hangs },
+      { clock: this.#clock, ca, proxied: mayUseProxy(url), hangs: this.#health.hangs },
     );
   }
 }

@@ -53,6 +53,8 @@ export interface EndpointOptions {
   readonly ca?: string | undefined;
   /** Certificate of this process, where the server requires one, PEM. */
   readonly client?: { readonly cert: string; readonly key: string } | undefined;
+  /** Whether the proxies of the environment apply; default: false. */
+  readonly proxied?: boolean;
   /** Default: the system clock. */
   readonly clock?: Clock;
   /** Watches requests with `mayLeave`; by default none is watched. */
@@ -80,7 +82,11 @@ export class PooledEndpoint implements EngineEndpoint {
     this.#credential = credential;
     this.#limits = limits;
     this.#hangs = options.hangs;
-    this.#pool = new EnginePool(url, { ...limits, ca: options.ca, client: options.client }, this.#clock);
+    this.#pool = new EnginePool(
+      url,
+      { ...limits, ca: options.ca, client: options.client, proxied: options.proxied },
+      this.#clock,
+    );
   }
 
   /** Requests in progress, including those waiting for a connection. */

@@ -66,6 +66,11 @@ export function errorBeforeHeaders(error: unknown, url: string): EngineError {
     const message = `the request to ${url} is not valid HTTP: ${error.message}`;
     return new EndpointError('bad-response', message, { reached: false, cause: error });
   }
+  // Only a proxy causes it: what aborts a request here has a reason of its own.
+  if (error instanceof errors.RequestAbortedError) {
+    const message = `${url} is unreachable: the proxy of the environment refuses the connection (${error.message})`;
+    return new EndpointError('unreachable', message, { reached: false, cause: error });
+  }
   const reached = !NEVER_CONNECTED.has(code);
   const what = reached ? 'connection lost before a response' : 'connection failed';
   return new EndpointError('unreachable', `${url} is unreachable: ${what} (${code})`, { reached, cause: error });

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { buildConnector, Client, type Dispatcher, Pool } from 'undici';
+import { buildConnector, Client, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import type { Clock } from '../platform/clock.ts';
 import { FairQueue, type Place, type Refusal } from '../platform/fair-queue.ts';
 
@@ -17,6 +17,8 @@ export interface PoolOptions {
   readonly ca?: string | undefined;
   /** Certificate of this process, where the server requires one, PEM. */
   readonly client?: { readonly cert: string; readonly key: string } | undefined;
+  /** Whether the proxies of the environment apply; default: false. */
+  readonly proxied?: boolean | undefined;
 }
 
 /** undici's default of 16 KiB is too small for responses with many or long headers. */
@@ -48,35 +50,22 @@ export interface EngineLink {
  * in its queue until a connection is free. Callers take turns, and one of them gets a part of the connections: its requests may all hang.
  */
 export class EnginePool {
-  readonly #pool: Pool;
+  /** By which an agent selects the proxy; a pool has one. */
+  readonly #origin: { readonly origin: string } | undefined;
+  readonly #pool: Dispatcher;
   readonly #queue: FairQueue;
 
   /** @param url scheme, host and port */
   constructor(url: string, options: PoolOptions, clock: Pick<Clock, 'monotonic' | 'schedule'>) {
-    const { connections, queue, share, connectTimeoutMs, bodyTimeoutMs, ca, client } = options;
+    const { connections, queue, share } = options;
     const perKey = Math.max(1, Math.floor(connections * share));
     const maxWaitingOfKey = Math.ceil(queue * share);
     this.#queue = new FairQueue(
       { name: 'pool', total: connections, perKey, maxWaiting: queue, maxWaitingOfKey },
       clock,
     );
-    this.#pool = new Pool(url, {
-      connections,
-      // The engine speaks HTTP/1.1. One request per connection, so that a slow query does not delay others.
-      pipelining: 1,
-      allowH2: false,
-      maxHeaderSize: MAX_HEAD_BYTES,
-      // `Delivery` applies this timeout, because it includes the wait for a connection.
-      headersTimeout: 0,
-      bodyTimeout: bodyTimeoutMs,
-      connect: buildConnector({
-        allowH2: false,
-        timeout: connectTimeoutMs,
-        ...(ca !== undefined && { ca }),
-        ...client,
-      }),
-      factory: (origin, options) => new LinkedClient(origin, options),
-    });
+    this.#origin = options.proxied === true ? { origin: url } : undefined;
+    this.#pool = openPool(url, options);
   }
 
   /** Exchanges that have a connection, or are about to get one. */
@@ -103,13 +92,41 @@ export class EnginePool {
 
   /** Dispatches an exchange again that already has a place. */
   dispatch(exchange: PooledExchange): void {
-    this.#pool.dispatch(exchange.options, exchange);
+    const { options } = exchange;
+    this.#pool.dispatch(this.#origin === undefined ? options : { ...options, ...this.#origin }, exchange);
   }
 
   /** Fails all running and waiting exchanges. */
   close(): Promise<void> {
     return this.#pool.destroy();
   }
+}
+
+function openPool(url: string, options: PoolOptions): Dispatcher {
+  const { connections, connectTimeoutMs, bodyTimeoutMs, ca, client, proxied = false } = options;
+  const tls = { allowH2: false, ...(ca !== undefined && { ca }), ...client };
+  const pool = {
+    connections,
+    // The engine speaks HTTP/1.1. One request per connection, so that a slow query does not delay others.
+    pipelining: 1,
+    allowH2: false,
+    maxHeaderSize: MAX_HEAD_BYTES,
+    // `Delivery` applies this timeout, because it includes the wait for a connection.
+    headersTimeout: 0,
+    bodyTimeout: bodyTimeoutMs,
+    connect: buildConnector({ ...tls, timeout: connectTimeoutMs }),
+  };
+  const factory = (origin: URL, own: object): Dispatcher => new LinkedClient(origin, own);
+  if (!proxied) return new Pool(url, { ...pool, factory });
+  // Tunnels (`CONNECT`), also for `http`, so that both ends are those of a connection without a proxy.
+  return new EnvHttpProxyAgent({
+    ...pool,
+    connectTimeout: connectTimeoutMs,
+    requestTls: tls,
+    proxyTunnel: true,
+    factory: (origin, own) => new Pool(origin, { ...pool, ...own, factory }),
+    clientFactory: (proxy, own) => new Pool(proxy, { ...own, headersTimeout: connectTimeoutMs }),
+  });
 }
 
 /** Sets the `link` of each exchange to the connection that it runs on. */

@@ -54,7 +54,7 @@ case $name:$* in
   node:*) touch "$2/segments" ;;
   apt-get:*download*) touch "${*: -1}_1_amd64.deb" ;;
   dpkg-deb:*)
-    for file in bin/prometheus bin/promtool bin/prometheus-alertmanager sbin/nginx lib/any/faketime/libfaketime.so.1 share/templates; do
+    for file in bin/prometheus bin/promtool bin/prometheus-alertmanager sbin/nginx bin/tinyproxy lib/any/faketime/libfaketime.so.1 share/templates; do
       program "unpacked/usr/$file"
     done
     ;;

@@ -34,6 +34,7 @@ export const PARTS: Readonly<Record<string, Part>> = {
   prometheus: downloaded(1),
   alertmanager: downloaded(1),
   nginx: downloaded(1),
+  tinyproxy: downloaded(1),
   faketime: downloaded(1),
   browser: downloaded(1),
   firefox: downloaded(1),

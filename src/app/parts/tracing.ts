@@ -83,6 +83,7 @@ async function createProvider({ env, log }: TracingBoot): Promise<Sdk.TracerProv
   const processor = new sdk.BatchSpanProcessor({
     exporter: new OTLPTraceExporter({
       timeoutMillis: number(env, 'OTEL_EXPORTER_OTLP_TIMEOUT', MAX_EXPORT_MS, MAX_EXPORT_MS),
+      httpAgentOptions: { keepAlive: true, proxyEnv: process.env },
     }),
     maxQueueSize: queue,
     maxExportBatchSize: number(env, 'OTEL_BSP_MAX_EXPORT_BATCH_SIZE', DEFAULT_BATCH, queue),

@@ -13,7 +13,9 @@ import { execute } from '../../support/execute.ts';
 /** The program that each part is built with; Node is a package of npm with a checksum. */
 const BUILT_WITH: Readonly<Record<string, string>> = {
   ...Object.fromEntries(['pinot', 'pinot-parsers'].map((part) => [part, 'mvn'])),
-  ...Object.fromEntries(['prometheus', 'alertmanager', 'nginx', 'faketime'].map((part) => [part, 'apt-get'])),
+  ...Object.fromEntries(
+    ['prometheus', 'alertmanager', 'nginx', 'tinyproxy', 'faketime'].map((part) => [part, 'apt-get']),
+  ),
   ...Object.fromEntries(
     ['kubernetes', 'kubernetes 1.35', 'helm', 'kube-score', 's3', 'gcs', 'node-parts', 'coredns', 'kind', 'opa'].map(
       (part) => [part, 'go'],

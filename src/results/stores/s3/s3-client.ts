@@ -37,6 +37,8 @@ const ATTEMPTS = 4;
 const CONNECTION_TIMEOUT_MS = 5_000;
 /** Idle time, not the time of the whole transfer. */
 const SOCKET_TIMEOUT_MS = 30_000;
+/** Options of Node's agents: the proxies of the environment. */
+const PROXIES = { proxyEnv: process.env };
 const DEFAULT_REGION = 'us-east-1';
 const ABORT_TIMEOUT_MS = 30_000;
 const ABSENT: ReadonlySet<string> = new Set(['NoSuchKey', 'NotFound', 'NoSuchUpload']);
@@ -87,7 +89,12 @@ export class S3ObjectClient implements ObjectClient {
       // Only the newest servers support these checksums; TLS and the ETags of the parts detect corruption.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
-      requestHandler: { connectionTimeout: CONNECTION_TIMEOUT_MS, socketTimeout: SOCKET_TIMEOUT_MS },
+      requestHandler: {
+        connectionTimeout: CONNECTION_TIMEOUT_MS,
+        socketTimeout: SOCKET_TIMEOUT_MS,
+        httpAgent: PROXIES,
+        httpsAgent: PROXIES,
+      },
       ...(accessKeyId === undefined || secretAccessKey === undefined
         ? {}
         : { credentials: { accessKeyId, secretAccessKey } }),
