@@ -1,6 +1,6 @@
 /**
- * Actions that the engine's controller requires for each method and path, from its `@Authorize` annotations (1.5.1). Calls without annotation
- * and calls that exist only in 0.11 are added by hand. Each line: method, path, action. `{table}` is the table that the action applies to, `?name` a query
+ * Actions that the engine's controller requires for each method and path, from its `@Authorize` annotations (1.5.1, and its sources at 210c295). Calls
+ * without annotation and calls that exist only in 0.11 are added by hand. Each line: method, path, action. `{table}` is the table that the action applies to, `?name` a query
  * parameter that names it, `*` any single segment. Actions joined by `+` are all required.
  */
 export const ON_TABLE = `
@@ -12,6 +12,8 @@ export const ON_TABLE = `
   DELETE /logicalTables/{table}                               DeleteTable
   GET    /logicalTables/{table}                               GetTableConfig
   PUT    /logicalTables/{table}                               UpdateTableConfig
+  DELETE /materializedViews/{table}                           DeleteTable
+  GET    /materializedViews/{table}                           GetTableConfig
   DELETE /schemas/{table}                                     DeleteSchema
   GET    /schemas/{table}                                     GetSchema
   PUT    /schemas/{table}                                     UpdateSchema
@@ -27,6 +29,7 @@ export const ON_TABLE = `
   GET    /segments/{table}/crc                                GetSegmentMap
   POST   /segments/{table}/delete                             DeleteSegment
   POST   /segments/{table}/endReplaceSegments                 ReplaceSegment
+  GET    /segments/{table}/invalidPartitionMetadata           GetMetadata
   GET    /segments/{table}/isStale                            GetMetadata
   GET    /segments/{table}/lineage                            GetSegmentLineage
   GET    /segments/{table}/metadata                           GetMetadata
@@ -48,6 +51,7 @@ export const ON_TABLE = `
   GET    /tables/{table}                                      GetTableConfig
   PUT    /tables/{table}                                      UpdateTableConfig
   DELETE /tables/{table}/*/ingestionMetrics                   DeleteIngestionMetrics
+  GET    /tables/{table}/aggregateMetadata                    GetMetadata
   POST   /tables/{table}/assignInstances                      CreateInstancePartitions
   GET    /tables/{table}/badLLCSegmentsPerPartition           GetSegmentStatus
   GET    /tables/{table}/consumerWatermarks                   GetIdealState
@@ -96,6 +100,7 @@ export const ON_TABLE = `
   GET    /tables/{table}/validDocIdsMetadata                  GetMetadata
   DELETE /tasks/lock/forceRelease?tableNameWithType           ForceReleaseTaskGenerationLock
   GET    /tasks/scheduler/jobDetails?tableName                GetSchedulerJobDetails
+  GET    /v2/brokers/tables/{table}                           GetBroker
   POST   /v2/segments?tableName                               UploadSegment
 `;
 
@@ -165,6 +170,7 @@ export const ON_CLUSTER = `
   GET    /loggers/instances/*                                 GetLogFile
   GET    /loggers/instances/*/download                        GetLogFile
   GET    /logicalTables                                       GetTable
+  GET    /materializedViews                                   GetTable
   GET    /minions/status                                      GetInstance
   GET    /periodictask/names                                  GetTask
   GET    /periodictask/run                                    ExecuteTask
@@ -256,7 +262,6 @@ export const ON_CLUSTER = `
   PUT    /users/*                                             UpdateUser
   GET    /v2/brokers                                          GetBroker
   GET    /v2/brokers/tables                                   GetBroker
-  GET    /v2/brokers/tables/{table}                           GetBroker
   GET    /v2/brokers/tenants                                  GetBroker
   GET    /v2/brokers/tenants/*                                GetBroker
   GET    /version                                             GetVersion

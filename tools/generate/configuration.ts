@@ -37,6 +37,20 @@ They are read once, at start. The keys in the file are the names of the flags wi
 
 const PROSE_BETWEEN = `
 
+## Proxies and certificate authorities of outgoing connections
+
+Standard environment variables apply to all outgoing connections: to Pinot, the buckets of results, the identity provider, the webhook of health alerts, the collector of traces, and the Kubernetes API by a kubeconfig.
+They are read once, at start. In the chart they are \`gateway.extraEnv\` and \`operator.extraEnv\`.
+
+| variable | meaning |
+|---|---|
+| \`HTTPS_PROXY\`, \`HTTP_PROXY\` | URL of the proxy for \`https\` and for \`http\` URLs, such as \`http://user:password@proxy.example.com:3128\`. Set both, to one proxy: the client of GCS prefers \`HTTP_PROXY\`. A SOCKS proxy is refused |
+| \`NO_PROXY\` | What is reached without a proxy, separated by commas: hosts (\`pinot-controller.pinot\`), domains with all their hosts (\`.svc.cluster.local\`), each with a port where needed (\`:9000\`); \`*\` for all. For Pinot also networks (\`10.0.0.0/8\`) |
+| \`NODE_EXTRA_CA_CERTS\` | PEM file of private certificate authorities, in addition to the public ones. \`engine-ca-file\` replaces all of them for connections to Pinot, and a kubeconfig those for the Kubernetes API |
+
+The names can be written in lower case, too. Connections to Pinot are tunnels (\`CONNECT\`), also for \`http\`: the proxy must allow the ports of controllers and brokers. Usually they need no proxy: name their domain in \`NO_PROXY\`.
+Other gateways are never reached through a proxy, nor is the Kubernetes API from within the cluster. A proxy that refuses a connection is named in the error.
+
 ## Properties: paginated queries and health checks
 
 These keys can be set in the file or by \`--set key=value\`, which overrides the file. Durations are written as \`500ms\`, \`30s\`, \`20m\`, \`1h30m\`, \`1d\`; sizes as

@@ -6,7 +6,7 @@ const HEAD = `<!-- Generated from src/access/sql/query-options.ts by \`make gene
 
 What the gateway does about each query option of Pinot 0.11 to ${OPTIONS_VERSION}, in \`SET key = value\`, \`OPTION(key=value)\`, \`queryOptions\` and \`debugOptions\`, also in queries within strings.
 Names are compared without case, as in Pinot. An option that is not listed here gets 400 with its name and the nearest known name, because an option of a newer version could make a query
-read other tables.
+read other tables. An administrator who knows that it cannot allows it with the setting \`allowed-query-options\`; the refused options below cannot be allowed. 1.6 is not released: its options are those of Pinot's sources at 210c295.
 
 Hints (\`/*+ … */\`) of plain names and values are passed. They choose how joins, aggregations and windows are executed, and cannot name a table.
 `;

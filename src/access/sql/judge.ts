@@ -77,14 +77,14 @@ export function* judgingSql(
 }
 
 function* judge(sql: string, context: SqlContext, steps: Steps): Slices<JudgedSql> {
-  const { database, queryOptions, limits = SQL_LIMITS } = context;
+  const { database, queryOptions, limits = SQL_LIMITS as SqlLimits } = context;
   if (Buffer.byteLength(sql) > limits.bytes) throw new SqlRefusal(`the text is longer than ${limits.bytes} bytes`);
   const budget = newBudget(limits, steps);
   const script = yield* readingScript(sql, budget);
   const requestOptions = parseOptions('queryOptions', queryOptions, limits);
   const found: FoundTables = { tables: [], lookups: [], options: [...requestOptions] };
   collect(script, found);
-  for (const option of found.options) requireKnownOption(option);
+  for (const option of found.options) requireKnownOption(option, limits.allowedOptions);
   const { tables, lookups, options } = found;
   const multistage = options.some(
     ({ key, value }) => key.toLowerCase() === 'usemultistageengine' && value.toLowerCase() === 'true',

@@ -32,6 +32,7 @@ export const KEYWORDS = [
   ] as const),
   ...([
     'EXCEPT',
+    'EXCLUDE',
     'EXCLUDING',
     'EXISTS',
     'EXPLAIN',
@@ -80,6 +81,7 @@ export const KEYWORDS = [
     'MULTISET',
     'NATURAL',
     'NEXT',
+    'NO',
     'NOT',
     'NULL',
     'NULLS',
@@ -93,6 +95,7 @@ export const KEYWORDS = [
     'OR',
     'ORDER',
     'ORDINALITY',
+    'OTHERS',
     'OUTER',
     'OVER',
     'PARTITION',
@@ -100,6 +103,7 @@ export const KEYWORDS = [
     'PLACING',
   ] as const),
   ...([
+    'PIVOT',
     'PLAN',
     'PRECEDING',
     'PRECISION',
@@ -129,6 +133,7 @@ export const KEYWORDS = [
   ...([
     'TABLE',
     'THEN',
+    'TIES',
     'TIME',
     'TIMESTAMP',
     'TO',

@@ -35,7 +35,8 @@ const ASCII = /^[\0-\x7f]*$/;
 /** A name that begins with a digit; valid in newer versions. */
 const DIGITS_NAME = new RegExp(`[0-9]+[A-Za-z_$${NON_ASCII}][0-9A-Za-z_$${NON_ASCII}]*`, 'y');
 const NUMBER = /(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/y;
-const MARK = /<=|>=|<>|!=|\|\||::|[()[\]{},;.=<>+\-*/%?:]/y;
+/** A single `|` only separates the values of an option. */
+const MARK = /<=|>=|<>|!=|\|\|?|::|[()[\]{},;.=<>+\-*/%?:]/y;
 const LINE_COMMENT = /[^\n\r]*/y;
 const UESCAPE = /\s+UESCAPE\s*'([^'"0-9a-fA-F+\s])'/iy;
 /** Control characters other than tab, line feed and carriage return. */

@@ -20,4 +20,7 @@ export const SQL_LIMITS = {
   nameLength: 1_024,
 } as const;
 
-export type SqlLimits = Readonly<Record<keyof typeof SQL_LIMITS, number>>;
+export type SqlLimits = Readonly<Record<keyof typeof SQL_LIMITS, number>> & {
+  /** Query options that are passed although the gateway does not know them, in lower case. */
+  readonly allowedOptions?: ReadonlySet<string>;
+};

@@ -75,6 +75,8 @@ function hasKeyword(part: Part, word: Keyword): boolean {
 
 /** What names a property of where a row is stored, or a column in a way that the rules of columns do not see. */
 function otherColumn(leaf: Leaf, { multistage }: ConditionsContext): string | undefined {
+  // It makes columns whose names the rules of columns do not know.
+  if (leaf.kind === 'keyword' && leaf.text === 'PIVOT') return '`PIVOT`';
   // The single-stage engine reads the column `t.c` for `(t).c`.
   if (leaf.kind === 'mark') return leaf.text === '.' && !multistage ? 'a field of an expression' : undefined;
   return leaf.kind === 'column' ? storageColumn(leaf.parts) : undefined;

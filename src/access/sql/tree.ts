@@ -280,6 +280,8 @@ export interface NamedTable {
   readonly hints: Hints | undefined;
   /** What follows `FOR SYSTEM_TIME AS OF`. */
   readonly systemTime: Part | undefined;
+  /** `PIVOT (…)` */
+  readonly pivot?: Sequence | undefined;
   /** A reference to a common table expression has one always: the printed text has another name for it than the rest of the query. */
   readonly alias: Alias | undefined;
   readonly scope: Scope;
@@ -290,6 +292,8 @@ export interface DerivedTable {
   readonly kind: 'derived-table';
   readonly isLateral: boolean;
   readonly content: Query | From;
+  /** `PIVOT (…)` */
+  readonly pivot?: Sequence | undefined;
   readonly alias: Alias | undefined;
 }
 

@@ -132,7 +132,7 @@ function partsOf(node: Node): Children {
     case 'from':
       return [node.first, ...node.joins];
     case 'named-table':
-      return [node.name, node.hints, node.systemTime && SYSTEM_TIME, node.systemTime, node.alias];
+      return [node.name, node.hints, node.systemTime && SYSTEM_TIME, node.systemTime, node.pivot, node.alias];
     default:
       return partsOfRareNode(node);
   }
@@ -182,7 +182,7 @@ function partsOfRareNode(node: RareNode): Children {
     case 'join':
       return partsOfJoin(node);
     case 'derived-table':
-      return [optional(node.isLateral, 'LATERAL'), OPEN, node.content, CLOSE, node.alias];
+      return [optional(node.isLateral, 'LATERAL'), OPEN, node.content, CLOSE, node.pivot, node.alias];
     case 'unnest':
       return partsOfUnnest(node);
     default:

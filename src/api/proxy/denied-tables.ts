@@ -70,19 +70,24 @@ export async function requireNoTableDenied(
   }
 }
 
-/** Why a query that is not SQL needs more than rights to tables. */
-const ANY_TABLE_QUERY = `The gateway does not read the language of this query, so it could read any table: it needs ${UNKNOWN_CALL_ACTIONS.map((action) => `\`${action}\``).join(', ')} on the cluster, and no statement may deny \`Query\` on a table`;
+/** What a query that the gateway does not read needs. */
+const ANY_TABLE_RIGHTS = `it needs ${UNKNOWN_CALL_ACTIONS.map((action) => `\`${action}\``).join(', ')} on the cluster, and no statement may deny \`Query\` on a table`;
 /** Maximum age of the list of tables for this check, in milliseconds. */
 const ANY_TABLE_MAX_AGE_MS = 2_000;
 
-/** For queries in other languages than SQL, such as those of time series. */
-export async function requireQueryOnAnyTable(request: FastifyRequest, known: KnownTables): Promise<void> {
+/** For queries in other languages than SQL, such as those of time series. @param unread why the gateway cannot read it; default: its language */
+export async function requireQueryOnAnyTable(
+  request: FastifyRequest,
+  known: KnownTables,
+  unread = 'the language is unknown',
+): Promise<void> {
+  const why = `The gateway cannot read this query (${unread}), so it could read any table: ${ANY_TABLE_RIGHTS}`;
   for (const action of UNKNOWN_CALL_ACTIONS) {
-    requireAllowed(request, action, clusterResource, { why: ANY_TABLE_QUERY });
+    requireAllowed(request, action, clusterResource, { why });
   }
   for (const table of await known.currentTables(ANY_TABLE_MAX_AGE_MS)) {
     requireNotDenied(request, 'Query', tableResource(table), {
-      why: ANY_TABLE_QUERY,
+      why,
       shown: shownTable(request, table),
     });
     requireNoRows(request, ['Query'], table);

@@ -12,10 +12,11 @@ import { writeForwardedAs } from '../server/pending-writes.ts';
 import type { JsonLimits } from '../server/bodies/read-body.ts';
 import { forwardToEngine } from '../engine/forward.ts';
 import { databaseOf } from '../server/request/request-headers.ts';
+import { DDL_ACTIONS, isDdl, readDdlBody } from './ddl.ts';
 import type { BodyTables } from './body-tables.ts';
 import { hasBody, JSON_HEADER, judgedBody } from './call-body.ts';
 import { callHeaders, fetchesSegment } from './call-headers.ts';
-import { judgedTableNames } from '../engine/table-names.ts';
+import { canonicalName, judgedTableNames } from '../engine/table-names.ts';
 import { canonicalPath, pathOfBody } from './canonical-call.ts';
 import {
   requireNoneDenied,
@@ -26,6 +27,7 @@ import {
 import { rewriteOf, type Address } from './lists.ts';
 import { requireNoRows } from './partial-tables.ts';
 import { ListMemory, passList } from './pass-list.ts';
+import { readOtherQuery } from './time-series.ts';
 import { requirePath } from './unknown-path.ts';
 import { singleParameter, type RequestTarget } from '../server/request/target.ts';
 
@@ -100,13 +102,11 @@ async function judge(
 ): Promise<JudgedCall> {
   const path = canonicalPath(target, call, databaseOf(request.headers));
   const headers = callHeaders(request.headers, { upload: call.upload, streamed: hasBody(request) });
-  if (callKind(request) === 'other-query') await requireQueryOnAnyTable(request, options.engine);
-  else if (!call.isKnown) await requirePath(request, target, options.engine.controller);
+  if (callKind(request) === 'other-query') return judgeOtherQuery(request, call, { target, headers }, options);
+  if (isDdl(request.method, target)) return { path, ...(await judgeDdl(request, headers, options)) };
+  if (!call.isKnown) await requirePath(request, target, options.engine.controller);
   if (!call.filtered) await requireCall(request, call, options);
-  const body = await judgedBody(request, call, {
-    ...options.json,
-    maxBytes: options.maxBodyBytes ?? MAX_BODY_BYTES,
-  });
+  const body = await judgedBody(request, call, bodyLimits(options));
   if (body.kind === 'unread') requireOnCluster(request, call.onTable, call);
   if (body.kind === 'stream' || body.kind === 'unread') return { path, headers };
   if (body.kind === 'read') await requireBody(request, call, body.tables, options);
@@ -114,6 +114,65 @@ async function judge(
   const named = body.kind === 'read' && call.repeatsName ? body.tables.tableName : undefined;
   const judgedPath = named === undefined ? path : pathOfBody(target, call, named, databaseOf(request.headers));
   return { path: judgedPath, headers: { ...headers, 'content-type': JSON_HEADER }, body: body.bytes };
+}
+
+/** A query in another language than SQL: `Query` on its table where the gateway can read it, else on every table. */
+async function judgeOtherQuery(
+  request: FastifyRequest,
+  call: EngineCall,
+  { target, headers }: { readonly target: RequestTarget; readonly headers: Record<string, string> },
+  options: EngineProxyOptions,
+): Promise<JudgedCall> {
+  const { engine } = options;
+  const database = databaseOf(request.headers);
+  const read = await readOtherQuery(request, target, bodyLimits(options));
+  const named = read.query === undefined ? [] : await tablesNamed(request, [read.query.table], database, engine);
+  // The tables of a logical table may have conditions.
+  const logical = named.find((table) => engine.isLogical(table));
+  if (read.query === undefined || logical !== undefined) {
+    await requireQueryOnAnyTable(
+      request,
+      engine,
+      logical === undefined ? read.unread : `\`${logical}\` is a logical table`,
+    );
+    await requireCall(request, call, options);
+    return {
+      path: canonicalPath(target, call, database),
+      headers,
+      ...(read.body !== undefined && { body: read.body }),
+    };
+  }
+  for (const table of named) {
+    requireAllowed(request, 'Query', tableResource(table));
+    requireNoRows(request, ['Query'], table);
+  }
+  const { table } = read.query;
+  const { target: printed, body } = read.printed(canonicalName(table, database));
+  const path = canonicalPath(printed, call, database);
+  return body === undefined ? { path, headers } : { path, headers: { ...headers, 'content-type': JSON_HEADER }, body };
+}
+
+/** A statement of the DDL, by the rights on its table. */
+async function judgeDdl(
+  request: FastifyRequest,
+  headers: Record<string, string>,
+  options: EngineProxyOptions,
+): Promise<Omit<JudgedCall, 'path'>> {
+  const { operation, table, readsOthers, text } = await readDdlBody(request, bodyLimits(options));
+  const { onCluster, onTable } = DDL_ACTIONS[operation];
+  const changes = operation === 'create' || operation === 'drop';
+  requireOnCluster(request, readsOthers ? [...onCluster, 'Query'] : onCluster, { changes });
+  const database = databaseOf(request.headers);
+  const tables = table === undefined ? [] : [table];
+  await requireOnTables(request, onTable, tables, { changes, known: options.engine, database });
+  return { headers: { ...headers, 'content-type': JSON_HEADER }, body: Buffer.from(JSON.stringify({ sql: text })) };
+}
+
+function bodyLimits({
+  json,
+  maxBodyBytes = MAX_BODY_BYTES,
+}: EngineProxyOptions): JsonLimits & { readonly maxBytes: number } {
+  return { ...json, maxBytes: maxBodyBytes };
 }
 
 /** Authorizes path, parameters and headers. */

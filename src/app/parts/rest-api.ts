@@ -6,6 +6,8 @@ import type { Authenticator } from '../../access/authenticators/authenticator.ts
 import { ServiceTokenAuthenticator } from '../../access/authenticators/service-token.ts';
 import { RbacManager } from '../../access/manager/manager.ts';
 import { SQL_LIMITS, type SqlLimits } from '../../access/sql/limits.ts';
+import { optionProblems } from '../../access/sql/query-options.ts';
+import { SettingsError } from '../../config/keys.ts';
 import type { Settings } from '../../config/schema.ts';
 import { TableSchemas } from '../../pinot/table-schemas.ts';
 import type { Engine, KnownTables } from '../../pinot/types.ts';
@@ -162,7 +164,12 @@ function limitsOf(settings: Settings, directory: Directory, observer: QueueMetri
   });
 }
 
+/** @throws {SettingsError} for a query option that cannot be allowed */
 function sqlLimitsOf(settings: Settings): SqlLimits {
+  const allowed = settings['allowed-query-options'];
+  const problems = optionProblems(allowed);
+  if (problems.length > 0)
+    throw new SettingsError(problems.map((problem) => `invalid \`allowed-query-options\`: ${problem}`));
   return {
     ...SQL_LIMITS,
     bytes: settings['max-sql-bytes'],
@@ -170,6 +177,7 @@ function sqlLimitsOf(settings: Settings): SqlLimits {
     nesting: settings['max-sql-nesting'],
     tables: settings['max-sql-tables'],
     commonTables: settings['max-sql-common-tables'],
+    allowedOptions: new Set(allowed.map((name) => name.toLowerCase())),
   };
 }
 

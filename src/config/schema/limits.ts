@@ -131,6 +131,11 @@ export const LIMITS_SETTINGS = {
     minimum: 0,
     maximum: 10_000,
   }),
+  'allowed-query-options': texts({
+    description:
+      'Names of query options that are passed to Pinot although the gateway does not know them, such as those of a newer version or of another distribution. First make sure that the option cannot make a query read other tables. Options that the gateway refuses, because they change what it checks, cannot be allowed. Where a caller may read a part of a table only, these options are refused. See [query-options.md](query-options.md).',
+    default: [],
+  }),
   'max-json-depth': integer({
     description: 'Maximum nesting of objects and arrays in a JSON body. A deeper body gets 400.',
     default: 64,

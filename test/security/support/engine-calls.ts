@@ -45,6 +45,7 @@ const SQL_CALLS = [
   ['POST /query', { sql: 'SELECT city FROM orders LIMIT 2' }],
   ['POST /sql', { sql: 'SELECT city FROM orders LIMIT 2' }],
   ['POST /query/sql/queryFingerprint', { sql: 'SELECT city FROM orders LIMIT 2' }],
+  ['POST /query/sql/validateSyntax', { sql: 'SELECT city FROM orders LIMIT 2' }],
   ['POST /validateMultiStageQuery', { sql: 'SELECT city FROM orders LIMIT 2' }],
   ['GET /timeseries/api/v1/query_range', undefined],
 ] as const;

@@ -128,7 +128,6 @@ const PATH_ON_CLUSTER = new Set([
   'DELETE /tasks/{taskType}/{tableNameWithType}/metadata',
   'GET /tasks/{taskType}/{tableNameWithType}/metadata',
   'GET /tasks/{taskType}/{tableNameWithType}/state',
-  'GET /v2/brokers/tables/{tableName}',
 ]);
 
 describe('calls of the controller', () => {

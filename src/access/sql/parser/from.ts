@@ -1,5 +1,16 @@
 import type { Keyword } from '../keywords.ts';
-import type { Alias, DerivedTable, From, FromItem, Join, NamedTable, Query, TableName, Unnest } from '../tree.ts';
+import type {
+  Alias,
+  DerivedTable,
+  From,
+  FromItem,
+  Join,
+  NamedTable,
+  Query,
+  Sequence,
+  TableName,
+  Unnest,
+} from '../tree.ts';
 import { hints } from './hints.ts';
 import { alias, clauseAhead, columns, queryAhead, tableName, tailAhead } from './parts.ts';
 import type { Reader } from './reader.ts';
@@ -86,7 +97,9 @@ function namedTable(at: Reader): NamedTable {
   const name = tableName(at);
   const found = hints(at);
   const systemTime = at.accept('FOR', 'SYSTEM_TIME', 'AS', 'OF') ? at.expressionPart() : undefined;
-  return { kind: 'named-table', name, hints: found, systemTime, alias: tableAlias(at) ?? writtenName(name), scope };
+  const pivot = pivotClause(at);
+  const written = tableAlias(at) ?? writtenName(name);
+  return { kind: 'named-table', name, hints: found, systemTime, pivot, alias: written, scope };
 }
 
 /** The printed text has another name for a common table expression, and the rest of the query refers to the written one. */
@@ -125,7 +138,31 @@ function unnest(at: Reader, isLateral: boolean): Unnest {
 
 function derivedTable(at: Reader, isLateral: boolean): DerivedTable {
   const content = tablesInParentheses(at);
-  return { kind: 'derived-table', isLateral, content, alias: tableAlias(at) };
+  const pivot = pivotClause(at);
+  return { kind: 'derived-table', isLateral, content, pivot, alias: tableAlias(at) };
+}
+
+/** `PIVOT (sum(a) AS s, … FOR column IN (value AS name, …))`; without a call in its brackets it is an alias with columns. */
+function pivotClause(at: Reader): Sequence | undefined {
+  if (at.key() !== 'PIVOT' || at.key(1) !== '(' || at.key(3) !== '(') return undefined;
+  const name = (): void => at.emit({ kind: 'name', parts: [at.name('the name of a column')] });
+  return at.sequence(() => {
+    at.expect('PIVOT');
+    at.parentheses(() => {
+      at.list(() => pivotItem(at));
+      at.expect('FOR');
+      if (at.key() === '(') at.parentheses(() => at.list(name));
+      else name();
+      at.expect('IN');
+      at.parentheses(() => at.list(() => pivotItem(at)));
+    });
+  });
+}
+
+function pivotItem(at: Reader): void {
+  at.expression();
+  const found = alias(at, () => at.key() !== 'FOR');
+  if (found !== undefined) at.emit(found);
 }
 
 /** `( … )` in place of a table: a query, or tables with joins. */
@@ -137,7 +174,8 @@ function tablesInParentheses(at: Reader): Query | From {
     if (content.kind === 'query' && (tailAhead(at) || at.key() === ')')) {
       return at.grammar.queryTail(at, { kind: 'query-in-parentheses', query: content });
     }
-    const first: DerivedTable = { kind: 'derived-table', isLateral: false, content, alias: tableAlias(at) };
+    const pivot = pivotClause(at);
+    const first: DerivedTable = { kind: 'derived-table', isLateral: false, content, pivot, alias: tableAlias(at) };
     at.scope?.sources.push(first);
     return moreTables(at, first);
   });

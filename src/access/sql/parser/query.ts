@@ -1,6 +1,16 @@
 import { fromClause } from './from.ts';
 import { hints } from './hints.ts';
-import { alias, clauseAhead, columns, LIMITS, qualifyAhead, SET_OPERATORS, sortItem, tableName } from './parts.ts';
+import {
+  alias,
+  clauseAhead,
+  columns,
+  LIMITS,
+  qualifyAhead,
+  SET_OPERATORS,
+  sortItem,
+  tableName,
+  tailAhead,
+} from './parts.ts';
 import type {
   CommonTable,
   CommonTableDefinition,
@@ -190,10 +200,18 @@ function selectItem(at: Reader): SelectItem {
   return { kind: 'select-item', expression, alias: alias(at, () => !clauseAhead(at)) };
 }
 
+/** `GROUP BY ALL` without items groups by the items of SELECT that do not aggregate. */
 function groupBy(at: Reader): void {
-  at.takeOne(['ALL', 'DISTINCT']);
+  if (at.takeOne(['ALL', 'DISTINCT']) === 'ALL' && groupEnds(at)) return;
   at.list(() => groupItem(at));
 }
+
+function groupEnds(at: Reader): boolean {
+  const { kind, key } = at.peek();
+  return kind === 'end' || key === ')' || key === ';' || AFTER_GROUP.has(key) || tailAhead(at) || clauseAhead(at);
+}
+
+const AFTER_GROUP: ReadonlySet<string> = new Set(['HAVING', 'WINDOW']);
 
 /** `ROLLUP (a, b)`, `CUBE (a, b)`, `GROUPING SETS ((a, b), ())`, an expression, `()` */
 function groupItem(at: Reader): void {

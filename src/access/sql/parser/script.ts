@@ -172,7 +172,7 @@ function optionClause(at: Reader): OptionClause {
   return { kind: 'options', options };
 }
 
-const VALUE = /^[\w.:/$+-]+$/;
+const VALUE = /^[\w.:/$+|-]+$/;
 
 function optionOf(at: Reader): Option {
   const { at: offset } = at.peek();
@@ -190,7 +190,7 @@ function optionOf(at: Reader): Option {
   }
   if (!VALUE.test(value.replaceAll("'", '')) || value.includes('--') || value.includes('//')) {
     throw at.refusal(
-      `the value of the option \`${key}\` has characters other than ASCII letters, digits and \`_.:/$+-\``,
+      `the value of the option \`${key}\` has characters other than ASCII letters, digits and \`_.:/$+|-\`: use \`SET ${key} = '…'\``,
       start.at,
     );
   }

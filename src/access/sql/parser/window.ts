@@ -7,14 +7,16 @@ export function windowOrName(at: Reader): void {
   else at.emit({ kind: 'name', parts: [at.name('a window')] });
 }
 
-/** `(PARTITION BY … ORDER BY … ROWS BETWEEN … AND …)` */
+/** `(PARTITION BY … ORDER BY … ROWS BETWEEN … AND … EXCLUDE …)` */
 export function windowSpecification(at: Reader): void {
   at.parentheses(() => {
     // `ROWS` and `RANGE` are reserved.
     if (at.atName()) at.emit({ kind: 'name', parts: [at.name('a window')] });
     if (at.take('PARTITION', 'BY')) at.list(() => at.expression());
     if (at.take('ORDER', 'BY')) at.list(() => sortItem(at));
-    if (at.takeOne(['ROWS', 'RANGE']) !== undefined) frame(at);
+    if (at.takeOne(['ROWS', 'RANGE']) === undefined) return;
+    frame(at);
+    if (at.take('EXCLUDE')) exclusion(at);
   });
 }
 
@@ -23,6 +25,12 @@ function frame(at: Reader): void {
   bound(at);
   at.expect('AND');
   bound(at);
+}
+
+/** Rows of the frame that do not count. */
+function exclusion(at: Reader): void {
+  if (at.take('CURRENT', 'ROW') || at.take('NO', 'OTHERS') || at.takeOne(['GROUP', 'TIES']) !== undefined) return;
+  throw at.unexpected('`CURRENT ROW`, `GROUP`, `TIES` or `NO OTHERS`');
 }
 
 function bound(at: Reader): void {

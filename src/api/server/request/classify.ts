@@ -35,7 +35,13 @@ declare module 'fastify' {
 /** A path of the engine that accepts SQL. */
 export interface SqlPath {
   /** The path in the engine. */
-  readonly path: '/query/sql' | '/query' | '/sql' | '/query/sql/queryFingerprint' | '/validateMultiStageQuery';
+  readonly path:
+    | '/query/sql'
+    | '/query'
+    | '/sql'
+    | '/query/sql/queryFingerprint'
+    | '/query/sql/validateSyntax'
+    | '/validateMultiStageQuery';
   readonly runner: 'broker' | 'controller';
   readonly methods: readonly ('GET' | 'POST')[];
 }
@@ -54,6 +60,7 @@ export const SQL_PATHS: Readonly<Record<string, SqlPath>> = {
   query: { path: '/query', runner: 'broker', methods: GET_AND_POST },
   sql: { path: '/sql', runner: 'controller', methods: GET_AND_POST },
   'query/sql/queryFingerprint': { path: '/query/sql/queryFingerprint', runner: 'broker', methods: ['POST'] },
+  'query/sql/validateSyntax': { path: '/query/sql/validateSyntax', runner: 'broker', methods: ['POST'] },
   validateMultiStageQuery: { path: '/validateMultiStageQuery', runner: 'controller', methods: ['POST'] },
 };
 

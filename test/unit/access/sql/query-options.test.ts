@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { judgeSql } from '../../../../src/access/sql/judge.ts';
 import { judgeDebugOptions } from '../../../../src/access/sql/options-field.ts';
-import { QUERY_OPTIONS } from '../../../../src/access/sql/query-options.ts';
+import { SQL_LIMITS } from '../../../../src/access/sql/limits.ts';
+import { optionProblems, QUERY_OPTIONS } from '../../../../src/access/sql/query-options.ts';
+import { readableTable } from '../../../../src/access/sql/readable-table.ts';
+import { parseRowFilter } from '../../../../src/access/sql/row-filter.ts';
 
 /** The ways to set an option, each for the same query. */
 const WAYS: Readonly<Record<string, (key: string, value: string) => ReturnType<typeof judgeSql>>> = {
@@ -50,8 +53,47 @@ describe.each(Object.entries(WAYS))('an option by %s', (_, judge) => {
     expect(judge('ROW_FILTERS-orders', 'x')).toMatchObject({ ok: false });
     expect(judge('colour', 'x')).toMatchObject({
       ok: false,
-      reason: expect.stringContaining('unknown query option `colour`: docs/query-options.md lists the known ones'),
+      reason: expect.stringContaining(
+        'unknown query option `colour`: docs/query-options.md lists the known ones; an administrator',
+      ),
     });
+  });
+});
+
+describe('an option that an administrator allows', () => {
+  const allowedOptions = new Set(['optionofvendor']);
+  const limits = { ...SQL_LIMITS, allowedOptions };
+
+  it('is passed in any case, and its message says how it is allowed', () => {
+    const sql = 'SET OptionOfVendor = 1; SELECT a FROM t';
+    expect(judgeSql(sql)).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining('an administrator can allow it with the setting `allowed-query-options`'),
+    });
+    expect(judgeSql(sql, { limits })).toMatchObject({ ok: true });
+    expect(judgeSql('SELECT a FROM t', { limits, queryOptions: 'OPTIONOFVENDOR=x' })).toMatchObject({ ok: true });
+    expect(judgeSql('SET OptionOfVendors = 1; SELECT a FROM t', { limits })).toMatchObject({ ok: false });
+  });
+
+  it('is refused where a table may be read in part only', () => {
+    const rows = parseRowFilter('a = 1');
+    if (!rows.ok) throw new Error(rows.reason);
+    const readable = readableTable({ rows: [[rows]], columns: undefined, masks: new Map(), key: '' }, new Set(['a']));
+    if (typeof readable === 'string') throw new Error(readable);
+    const judged = judgeSql('SET OptionOfVendor = 1; SELECT a FROM t', { limits, conditionsOf: () => readable });
+    expect(judged).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining('not possible with the query option `OptionOfVendor`'),
+    });
+  });
+
+  it('cannot be one that the gateway refuses', () => {
+    expect(optionProblems(['OptionOfVendor', 'timeoutMs', 'database'])).toEqual([]);
+    expect(optionProblems(['GETCURSOR', 'row-filters', 'a=b'])).toEqual([
+      expect.stringMatching(/^the query option `getCursor` cannot be allowed\. Would store/),
+      '`row-filters` is not the name of a query option: it has letters and digits',
+      '`a=b` is not the name of a query option: it has letters and digits',
+    ]);
   });
 });
 

@@ -119,14 +119,14 @@ describe('a call that the gateway cannot judge by tables', () => {
     ['POST', '/query/timeseries'],
     ['POST', '/query/compare'],
   ] as const)('%s %s is stopped by a statement that denies `Query` on any table', async (method, url) => {
-    const payload = method === 'POST' ? { language: 'm3ql', query: 'fetch{table="sales.deals"}' } : undefined;
+    const payload = method === 'POST' ? { language: 'promql', query: 'sales:deals' } : undefined;
     decisions.setPolicy('p', { statements: [everything, denied] });
     decisions.setRole('r', ['p']);
     const refused = await call(method, url, payload);
     expect([refused.statusCode, refused.json<{ message: string }>().message]).toEqual([
       403,
       expect.stringMatching(
-        /may not `Query` on `srn2:.*sales\.deals`: a statement of its roles denies it\. The gateway does/,
+        /may not `Query` on `srn2:.*sales\.deals`: a statement of its roles denies it\. The gateway cannot read this query/,
       ),
     ]);
     expect(passed()).toEqual([]);
@@ -140,7 +140,7 @@ describe('a call that the gateway cannot judge by tables', () => {
     grant(['Query', 'srn2:table#*'], ['*', 'srn2:table#*']);
     const refused = await call('GET', '/timeseries/api/v1/query_range?language=m3ql&query=fetch&start=1&end=2');
     expect(refused.json<{ message: string }>().message).toBe(
-      '`srn2:user#alice@example.com` may not `*` on the cluster: no statement of its roles allows it. The gateway does not read the language of this query, so it could read any table: it needs `*`, `Query`, `DownloadSegment`, `GetResponseStore` on the cluster, and no statement may deny `Query` on a table',
+      '`srn2:user#alice@example.com` may not `*` on the cluster: no statement of its roles allows it. The gateway cannot read this query (it is not a list of commands of the form `name{…}` with `|` between them), so it could read any table: it needs `*`, `Query`, `DownloadSegment`, `GetResponseStore` on the cluster, and no statement may deny `Query` on a table',
     );
   });
 

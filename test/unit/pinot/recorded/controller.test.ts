@@ -47,7 +47,7 @@ const OF_TABLE = READS.filter(
 // Properties of the recorded machine are in no recording.
 const OF_CLUSTER = READS.filter(({ path }) => !path.includes('{') && path !== '/appconfigs');
 /** Pinot requires the action on the cluster for these. */
-const TABLE_OF_CLUSTER = /^\/(?:v2\/brokers\/tables|tasks)\//;
+const TABLE_OF_CLUSTER = /^\/tasks\//;
 /** The gateway names itself as the broker. */
 const NAMES_BROKERS = /brokers/;
 /** Filtered lists, for every caller. */

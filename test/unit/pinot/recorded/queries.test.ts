@@ -107,10 +107,14 @@ describe('an error of Pinot', () => {
 });
 
 describe('query options', () => {
+  /** Than the recorded cluster. */
+  const NEWER = '1.6';
   // These need a value that fits the cluster, or end the query.
   const NEED_VALUES = /^(?:skipIndexes|orderedPreferred\w+|sampler|workloadName|dropResults|timeoutMs|database)$/i;
   const optionsWith = (handling: string) =>
-    QUERY_OPTIONS.filter((option) => option.handling === handling && !NEED_VALUES.test(option.name));
+    QUERY_OPTIONS.filter(
+      ({ handling: found, name, since }) => found === handling && since !== NEWER && !NEED_VALUES.test(name),
+    );
   const valueOf = (name: string) => {
     if (name.endsWith('OverflowMode')) return 'BREAK';
     return /^(?:use|skip|is|enable|run|infer)|[a-z](?:Verbose|Servers)$/.test(name) ? 'false' : '10000';

@@ -16,6 +16,7 @@ describe('the kind of a request', () => {
     ['/query', 'pass'],
     ['/sql?sql=x', 'pass'],
     ['/query/sql/queryFingerprint', 'pass'],
+    ['/query/sql/validateSyntax', 'pass'],
     ['/validateMultiStageQuery', 'pass'],
     ['/query/timeseries', 'control'],
     ['/timeseries/api/v1/query_range', 'control'],
