@@ -108,6 +108,12 @@ export class Directory implements Authorizer {
     return token !== undefined && token.metadata.uid === uid && expiryOf(token.spec) > this.#clock.now();
   }
 
+  /** How a caller is named for humans: a service token by its description, others by their id. */
+  nameOf({ kind, id }: Principal): string {
+    const description = kind === 'service-token' ? this.#tokens.byName(id)?.token.spec.description : undefined;
+    return description === undefined || description === '' ? id : description;
+  }
+
   /** All grants of the principal's roles, for display and for the escalation check. */
   grantsOf(principal: Principal): GrantSet {
     return this.#engine.grantsOf(principal);

@@ -6,6 +6,7 @@ import { Type } from 'typebox';
 import { ErrorBody, HttpError } from '../server/errors.ts';
 import { prepareResponse, sendPrepared } from '../server/prepared-response.ts';
 import { readAssets } from './assets.ts';
+import type { CallerDirectory } from './caller-view.ts';
 import { registerOidcSignIn, type OidcSignIn } from './oidc-sign-in.ts';
 import { registerSessionContext, type InstallationLabel } from './session-context.ts';
 import { recordSignIns } from './sign-in-records.ts';
@@ -17,6 +18,7 @@ export interface UiOptions {
   /** Sign-in with an identity provider; undefined where only tokens are accepted. */
   readonly oidc: OidcSignIn | undefined;
   readonly label: InstallationLabel;
+  readonly directory: CallerDirectory;
 }
 
 const CONTENT_SECURITY_POLICY = [
@@ -87,5 +89,5 @@ export async function ui(app: FastifyInstance, options: UiOptions): Promise<void
     },
   );
   registerOidcSignIn(app, options.oidc);
-  registerSessionContext(app, options.label);
+  registerSessionContext(app, options);
 }

@@ -103,7 +103,7 @@ export async function composeRestApi(boot: Boot, parts: RestApiDependencies): Pr
     (app) => runbooks(app, { folder: join(PROGRAM_FOLDER, 'docs/checks') }),
     queries.register,
     (app) => gatewayInfo(app, gatewayInfoOptions(boot, parts, queries)),
-    ...(await uiRoutes(boot)),
+    ...(await uiRoutes(boot, directory)),
     // Handles all other paths.
     (app) => engineProxy(app, { engine, json, memory }),
   ];
@@ -203,7 +203,7 @@ function gatewayInfoOptions(
 }
 
 /** Routes of the dashboard, if it was built. */
-async function uiRoutes({ settings, log }: Boot): Promise<RegisterRoutes[]> {
+async function uiRoutes({ settings, log }: Boot, directory: Directory): Promise<RegisterRoutes[]> {
   const folder = settings['ui-folder'] ?? join(PROGRAM_FOLDER, 'web/dist');
   try {
     await access(join(folder, 'index.html'));
@@ -218,5 +218,5 @@ async function uiRoutes({ settings, log }: Boot): Promise<RegisterRoutes[]> {
     colour: settings['ui-colour'],
     contact: settings['ui-contact'],
   };
-  return [(app) => ui(app, { folder, oidc, label })];
+  return [(app) => ui(app, { folder, oidc, label, directory })];
 }

@@ -123,7 +123,7 @@ export const PROCESS_SETTINGS = {
   'ui-contact': Type.Optional(
     text({
       description:
-        'Whom to ask for access, shown in the dashboard, such as `the data platform team, #data-help`. In YAML a value with ` #` needs quotes.',
+        'Whom to ask for access, shown in the dashboard, such as `the data platform team, #data-help`, or a link (`https:` or `mailto:`). In YAML a value with ` #` needs quotes.',
       pattern: '^.{1,200}$',
       expected: 'a text of at most 200 characters in one line',
     }),

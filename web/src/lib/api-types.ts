@@ -715,6 +715,8 @@ export type SessionContext = {
   readonly cluster: string;
   readonly colour: string | null;
   readonly contact: string | null;
+  readonly caller: string;
+  readonly access: Readonly<Record<string, ReadonlyArray<string>>>;
   readonly clusterActions: ReadonlyArray<string>;
 };
 

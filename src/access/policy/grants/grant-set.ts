@@ -23,6 +23,9 @@ const LISTED_LIMIT = 128;
 /** Maximum statements listed in a decision; they are for humans and logs. */
 export const MAX_MATCHED_STATEMENTS = 100;
 
+const ANY_NAME = '*';
+const MAX_NAME_PATTERNS = 20;
+
 /** A decision without the list of all statements that determine it. */
 export interface Judgement {
   readonly allowed: boolean;
@@ -175,6 +178,24 @@ export class GrantSet {
       this.#possible.set(key, possible);
     }
     return possible;
+  }
+
+  /**
+   * The patterns of names of a kind on which statements allow an action, at most 20. They are for what is shown: denies are not subtracted.
+   * @param action name of a known action
+   */
+  namePatterns(action: string, kind: SrnKind): readonly string[] {
+    if (this.#administers) return [ANY_NAME];
+    if (!this.mayAllow(action, kind)) return [];
+    const asked = askAction(action);
+    const found = new Set<string>();
+    for (const { actions, resources, conditions } of this.#statements.allows) {
+      if (conditions !== undefined || !includesAction(actions, asked)) continue;
+      for (const region of resources.flatMap(regionsOf))
+        if (region.kind === kind && found.size < MAX_NAME_PATTERNS) found.add(region.ids.at(-1)?.source ?? ANY_NAME);
+      if (found.has(ANY_NAME)) return [ANY_NAME];
+    }
+    return [...found];
   }
 
   /**

@@ -45,3 +45,21 @@ describe('whether an action may be allowed on any resource of a kind', () => {
     expect(grants([allow(['GetRole'], 'not a pattern')], 'system-admin').mayAllow('GetRole', 'role')).toBe(true);
   });
 });
+
+describe('the patterns of the names on which an action may be allowed', () => {
+  const allow = (actions: string[] | undefined, ...resources: string[]) => ({ effect: 'allow', actions, resources });
+
+  it.each([
+    [['team-a-*', 'b'], [allow(['CreateRole'], 'srn2:role#team-a-*', 'srn2:environment#olap:role#b', 'srn2:policy#c')]],
+    [['*'], [allow(['CreateRole'], 'srn2:role#a'), allow(['*'], '*')]],
+    [[], [allow(['GetRole'], 'srn2:role#a'), { effect: 'deny', actions: ['CreateRole'], resources: ['*'] }]],
+    [[], [allow(['CreateRole'], 'srn2:role#a'), allow(['GetRole'], 'not a pattern')]],
+  ])('are %j for %j', (expected, statements) => {
+    expect(grants(statements).namePatterns('CreateRole', 'role')).toEqual(expected);
+  });
+
+  it('are bounded', () => {
+    const many = Array.from({ length: 100 }, (_, index) => allow(['CreateRole'], `srn2:role#r-${index}`));
+    expect(grants(many).namePatterns('CreateRole', 'role')).toHaveLength(20);
+  });
+});

@@ -21,7 +21,13 @@ beforeEach(async () => {
   records = [];
   const label = { environment: 'test', cluster: 'pinot', colour: undefined, contact: undefined };
   app = await testApp({
-    register: (scope) => ui(scope, { folder, oidc: undefined, label }),
+    register: (scope) =>
+      ui(scope, {
+        folder,
+        oidc: undefined,
+        label,
+        directory: { grantsOf: () => ({ namePatterns: () => [] }), nameOf: () => '' },
+      }),
     parts: { audit: validAuditLog(records, clock) },
   });
 });

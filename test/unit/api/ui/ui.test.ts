@@ -5,12 +5,17 @@ import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { countDecisions } from '../../../../src/api/server/metrics.ts';
+import type { CallerDirectory } from '../../../../src/api/ui/caller-view.ts';
 import { ui } from '../../../../src/api/ui/index.ts';
 import { authorizerBy, TEST_TOKEN, testApp } from '../../../support/app.ts';
 
 let app: FastifyInstance;
 let folder: string;
 const label = { environment: 'test', cluster: 'pinot', colour: 'red', contact: undefined };
+const directory: CallerDirectory = {
+  grantsOf: () => ({ namePatterns: (action) => (action === 'CreateRole' ? ['team-*'] : []) }),
+  nameOf: () => 'Ada',
+};
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'olap-warden-ui-'));
@@ -21,7 +26,7 @@ beforeEach(async () => {
   await writeFile(join(folder, 'assets', 'main-ABC.js.gz'), 'compressed by gzip');
   app = await testApp({
     register: async (scope) => {
-      await ui(scope, { folder, oidc: undefined, label });
+      await ui(scope, { folder, oidc: undefined, label, directory });
       scope.get('/who', async (request) => ({ srn: request.principal.srn }));
     },
   });
@@ -160,13 +165,14 @@ describe('the dashboard', () => {
     };
     const narrow = await testApp({
       authorizer: counted,
-      register: (scope) => ui(scope, { folder, oidc: undefined, label }),
+      register: (scope) => ui(scope, { folder, oidc: undefined, label, directory }),
       parts: { audit },
     });
     const answer = await narrow.inject('/ui/session');
     await narrow.close();
     const shown = { environment: 'test', cluster: 'pinot', colour: 'red', contact: null };
-    expect(answer.json()).toEqual({ ...shown, clusterActions: ['GetHealth'] });
+    const caller = { caller: 'Ada', access: { CreateRole: ['team-*'] } };
+    expect(answer.json()).toEqual({ ...shown, ...caller, clusterActions: ['GetHealth'] });
     expect(denied).toEqual([]);
     expect(await registry.metrics()).not.toMatch(/decisions_total\{.*\} [1-9]/);
     expect((await app.inject({ url: '/ui/session', headers: NO_CREDENTIAL })).statusCode).toBe(401);
