@@ -226,9 +226,9 @@ describe('health', () => {
     await page.locator('.history summary').click();
   });
 
-  it('leads from a finding to the other findings of its table, and Back undoes it', async () => {
+  it('leads from a finding to its table or instance, and on to all their findings; Back undoes it', async () => {
     await page.goto(`${gateway.url}/ui/health?status=FAIL`);
-    const link = page.locator('.finding').getByTitle(/^All findings of /);
+    const link = page.locator('.finding .entity').getByRole('link');
     await page.locator('.check-head').first().waitFor();
     for (const head of await page.locator('.check-head').all()) {
       await head.click();
@@ -237,10 +237,12 @@ describe('health', () => {
     }
     const entity = (await link.first().textContent()) ?? '';
     await link.first().click();
+    await expect.poll(() => new URL(page.url()).pathname).toBe('/ui/cluster');
+    await page.getByRole('link', { name: 'On the health page' }).click();
     await expect.poll(() => new URL(page.url()).search).toMatch(/table=|instance=/);
-    expect(new URL(page.url()).search).not.toContain('status=');
     const filter = new URL(page.url()).searchParams;
     expect(entity).toContain(filter.get('table') ?? filter.get('instance') ?? 'nothing');
+    await page.goBack();
     await page.goBack();
     await expect.poll(() => new URL(page.url()).search).toContain('status=FAIL');
     await page.goto(`${gateway.url}/ui/health`);

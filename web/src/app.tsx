@@ -1,8 +1,8 @@
 import type { ComponentType, JSX } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
-import { ErrorNote, Link, Loading } from './components/basics.tsx';
+import { Link, Loading } from './components/basics.tsx';
+import { ErrorNote } from './components/loaded.tsx';
 import { ApiError, messageOfError, onSessionExpired, notifySessionRenewed } from './lib/api.ts';
-import { nameOf } from './lib/format.ts';
 import { navigate, useLocation } from './lib/router.ts';
 import { loadSession, SessionContext, signOut } from './lib/session.ts';
 import { clearDrafts } from './lib/use-draft.ts';
@@ -23,13 +23,21 @@ interface PageEntry {
   readonly label: string;
   /** The action on the cluster without which the page is not shown. */
   readonly action?: string;
+  /** Whether the page is for callers who may do anything with roles, policies or service tokens. */
+  readonly isAccess?: true;
   readonly load: () => Promise<ComponentType>;
 }
 
 /** The first load contains the usual start page. The others are loaded when they are opened. */
 const PAGES: readonly PageEntry[] = [
   { path: '/health', label: 'Health', load: () => Promise.resolve(HealthPage), action: 'GetHealth' },
-  { path: '/access', label: 'Access', load: async () => (await import('./pages/access.tsx')).AccessPage },
+  { path: '/cluster', label: 'Cluster', load: async () => (await import('./pages/cluster.tsx')).ClusterPage },
+  {
+    path: '/access',
+    label: 'Access',
+    load: async () => (await import('./pages/access.tsx')).AccessPage,
+    isAccess: true,
+  },
   {
     path: '/who-can',
     label: 'Who can',
@@ -51,8 +59,10 @@ type SignInState =
   | { state: 'error'; message: string }
   | { state: 'in'; session: Session; expired: boolean };
 
-const mayOpen = ({ action }: PageEntry, { clusterActions }: Session): boolean =>
-  action === undefined || clusterActions.includes(action);
+function mayOpen({ action, isAccess }: PageEntry, { clusterActions, access }: Session): boolean {
+  if (isAccess) return Object.keys(access).length > 0;
+  return action === undefined || clusterActions.includes(action);
+}
 
 function PageLinks(props: { session: Session; current: PageEntry | undefined }): JSX.Element {
   return (
@@ -78,11 +88,17 @@ function Header(props: { session: Session; current: PageEntry | undefined; onSig
       </span>
       <PageLinks session={props.session} current={props.current} />
       <span class="who" title={visible(me.srn)}>
-        {visible(nameOf(me.srn))}
+        {visible(props.session.caller)}
       </span>
       <ZoneSwitch />
       <ThemeSwitch />
-      <Shortcuts />
+      <Shortcuts
+        pages={PAGES.filter((page) => mayOpen(page, props.session)).map(({ label, path }) => ({
+          kind: 'page',
+          name: label,
+          path,
+        }))}
+      />
       <button type="button" class="small" onClick={props.onSignOut}>
         Sign out
       </button>
@@ -110,7 +126,7 @@ function Shell(props: { session: Session; onSignOut: () => void }): JSX.Element 
           (mayOpen(current, props.session) ? (
             <LazyPage key={current.path} {...current} />
           ) : (
-            <Forbidden label={current.label} action={current.action ?? ''} />
+            <Forbidden label={current.label} action={current.action ?? 'GetRole'} />
           ))}
       </main>
       <Notices />

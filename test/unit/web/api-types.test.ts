@@ -8,7 +8,15 @@ const SOURCE = resolve(import.meta.dirname, '../../../web/src');
 const GENERATED = 'lib/api-types.ts';
 /** Names the generated types, and declares the responses of Pinot that the gateway only forwards. */
 const NAMES = 'lib/types.ts';
-const OF_PINOT = ['TableNames', 'TableSchema'];
+const OF_PINOT = [
+  'InstanceNames',
+  'PinotInstance',
+  'ServerMap',
+  'TableConfigs',
+  'TableNames',
+  'TableSchema',
+  'TableSize',
+];
 
 const read = (path: string): string => readFileSync(join(SOURCE, path), 'utf8');
 const files = globSync('**/*.{ts,tsx}', { cwd: SOURCE }).filter((path) => path !== GENERATED);

@@ -133,11 +133,17 @@ describe('a manifest', () => {
 
   it('of a grant has the policy, the role and the assignment', async () => {
     const subject = { subjectType: 'group', subject: 'analysts' };
-    const grant = { subject, tables: ['orders'], level: 'read', until: '2040-01-31T12:30', withToken: true } as const;
+    const grant = {
+      subject,
+      tables: ['orders'],
+      level: 'read',
+      until: '2040-01-31T12:30:00.000Z',
+      withToken: true,
+    } as const;
     const parts = parseAllDocuments(await manifestOf(grant, 'analysts-read')).map((part) => part.toJSON());
     expect(parts.map(({ kind }) => kind)).toEqual(['Policy', 'Role', 'RoleAssignment']);
     expect(parts[2].spec.subjects).toEqual([
-      { type: 'group', name: 'analysts', expiresAt: new Date('2040-01-31T12:30').toISOString() },
+      { type: 'group', name: 'analysts', expiresAt: '2040-01-31T12:30:00.000Z' },
     ]);
   });
 });

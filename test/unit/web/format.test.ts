@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { relative, untilPreset } from '../../../web/src/lib/format.ts';
+import { fieldOf, relative, timeOfField, untilPreset } from '../../../web/src/lib/format.ts';
 
 const HOUR = 3_600_000;
 
@@ -27,7 +27,28 @@ describe('a usual time for the end of something', () => {
     ['friday', '2026-03-06T23:59'],
     [{ hours: 2 }, '2026-03-04T12:20'],
     [{ days: 30 }, '2026-04-03T10:20'],
-  ] as const)('%j is %s', (preset, value) => {
-    expect(untilPreset(preset, NOW)).toBe(value);
+  ] as const)('%j is %s in the time zone of the browser', (preset, value) => {
+    expect(fieldOf(untilPreset(preset, false, NOW), false)).toBe(value);
+  });
+
+  it.each([
+    ['friday', '2026-03-06T23:59:00.000Z'],
+    [{ hours: 2 }, '2026-03-07T01:00:00.000Z'],
+    [{ days: 30 }, '2026-04-05T23:00:00.000Z'],
+  ] as const)('%j is %s in UTC', (preset, value) => {
+    expect(untilPreset(preset, true, new Date('2026-03-06T23:00:30Z'))).toBe(value);
+  });
+
+  it('is the next Friday where this one has ended', () => {
+    expect(untilPreset('friday', true, new Date('2026-03-06T23:59:10Z'))).toBe('2026-03-13T23:59:00.000Z');
+  });
+});
+
+describe('the field of a time', () => {
+  it('shows the time in the zone of the page, and has no time while it is incomplete', () => {
+    expect(fieldOf('2026-03-04T10:20:30.000Z', true)).toBe('2026-03-04T10:20');
+    expect(timeOfField('2026-03-04T10:20', true)).toBe('2026-03-04T10:20:00.000Z');
+    expect(timeOfField(fieldOf('0002-01-01T10:20:00.000Z', false), false)).not.toBe('');
+    expect([fieldOf('', false), timeOfField('', false), timeOfField('x', true)]).toEqual(['', '', '']);
   });
 });

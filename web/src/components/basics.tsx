@@ -3,12 +3,12 @@ import { useState } from 'preact/hooks';
 import { absolute, relative } from '../lib/format.ts';
 import { usePreferences } from '../lib/preferences.ts';
 import { href, navigate } from '../lib/router.ts';
-import type { Data } from '../lib/use-data.ts';
 import { visible, visibleText } from '../lib/visible.ts';
 
 export function Link(props: {
   to: string;
   class?: string;
+  title?: string;
   current?: boolean;
   /** Called before the link is followed in this window. */
   onFollow?: () => void;
@@ -18,6 +18,7 @@ export function Link(props: {
     <a
       href={href(props.to)}
       class={props.class}
+      title={props.title}
       aria-current={props.current ? 'page' : undefined}
       onClick={(event) => {
         if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
@@ -74,20 +75,6 @@ export function LastUsed(props: { day: string | null | undefined }): JSX.Element
   return <span>{props.day ?? 'not recorded'}</span>;
 }
 
-export function ErrorNote(props: { message: string | undefined; retry?: () => void }): JSX.Element | null {
-  if (props.message === undefined) return null;
-  return (
-    <div class="note note-error" role="alert">
-      <span>{visibleText(props.message)}</span>
-      {props.retry && (
-        <button type="button" class="small" onClick={props.retry}>
-          Try again
-        </button>
-      )}
-    </div>
-  );
-}
-
 /** The warnings of a response; nothing without any. */
 export function Warnings(props: { warnings: readonly string[] | undefined }): JSX.Element | null {
   if (props.warnings === undefined || props.warnings.length === 0) return null;
@@ -114,17 +101,6 @@ export function Loading(props: { what: string }): JSX.Element {
 
 export function Badge(props: { tone: 'good' | 'bad' | 'warn' | 'plain'; children: ComponentChildren }): JSX.Element {
   return <span class={`badge badge-${props.tone}`}>{props.children}</span>;
-}
-
-/** Renders loaded data, or the loading state, or the error. */
-export function Loaded<T>(props: {
-  data: Data<T>;
-  what: string;
-  children: (value: T) => ComponentChildren;
-}): JSX.Element {
-  const { value, error, reload } = props.data;
-  if (value !== undefined) return <>{props.children(value)}</>;
-  return error === undefined ? <Loading what={props.what} /> : <ErrorNote message={error} retry={reload} />;
 }
 
 /** A form that the browser does not submit: its BusyButton does the work. */

@@ -11,7 +11,11 @@ interface CodeEditorProps extends Pick<EditorOptions, 'language' | 'label' | 'on
   /** A change runs the linter again. */
   problem?: string | undefined;
   tables?: EditorOptions['tables'];
-  onRun?: () => void;
+  /** @param selected the selected text; empty for none */
+  onRun?: (selected: string) => void;
+  onSelect?: (selected: string) => void;
+  /** Gets a function that replaces the selection by a text; undefined while the editor is loading. */
+  inserter?: { current: ((text: string) => void) | undefined };
 }
 
 /** The options of the editor, which read the latest properties of its component. @param value the text at first */
@@ -22,7 +26,8 @@ function optionsOf(latest: { readonly current: CodeEditorProps }, value: string)
     label,
     language,
     onChange: (text) => latest.current.onChange(text),
-    onRun: () => latest.current.onRun?.(),
+    onRun: (selected) => latest.current.onRun?.(selected),
+    onSelect: (selected) => latest.current.onSelect?.(selected),
     completions: completions && ((context) => latest.current.completions?.(context) ?? null),
     lint: (text) => latest.current.lint?.(text) ?? [],
     tables,
@@ -53,6 +58,7 @@ function useMountedEditor(props: CodeEditorProps): MountedEditor {
       // The text area has what was typed while the editor was loading.
       handle.current = create(host.current, optionsOf(latest, field.value));
       // Move the focus and the selection from the text area to the editor.
+      if (latest.current.inserter) latest.current.inserter.current = handle.current.insert;
       if (field === document.activeElement) handle.current.focus(field.selectionStart, field.selectionEnd);
       setPlain(false);
     };

@@ -24,7 +24,9 @@ export interface EditorOptions {
   readonly label: string;
   readonly language: 'sql' | 'json';
   readonly onChange: (value: string) => void;
-  readonly onRun: () => void;
+  /** @param selected the selected text; empty for none */
+  readonly onRun: (selected: string) => void;
+  readonly onSelect: (selected: string) => void;
   readonly completions: ((context: CompletionContext) => CompletionResult | null) | undefined;
   /** Semantic errors; called only for text with valid syntax. */
   readonly lint: (text: string) => Diagnostic[];
@@ -42,6 +44,8 @@ export interface SqlTables {
 export interface EditorHandle {
   setValue(value: string): void;
   setTables(tables: SqlTables): void;
+  /** Replaces the selection, and focuses the editor. */
+  insert(text: string): void;
   /** Focuses the editor and selects a range, or places the cursor. @param from, to offsets in the text */
   focus(from: number, to: number): void;
   /** Runs the linter. */
@@ -102,6 +106,8 @@ function replaceSelection(event: InputEvent, view: EditorView): boolean {
   return true;
 }
 
+const selectedIn = ({ selection: { main }, doc }: EditorState): string => doc.sliceString(main.from, main.to);
+
 /** The first JSON syntax error: the message of JSON.parse at the position from the syntax tree. */
 function jsonErrors(state: EditorState): Diagnostic[] {
   const text = state.doc.toString();
@@ -149,11 +155,12 @@ function extensionsOf(options: EditorOptions, language: Extension, onInput: (tex
     EditorView.contentAttributes.of({ 'aria-label': options.label }),
     EditorView.updateListener.of((update) => {
       if (update.docChanged) onInput(update.state.doc.toString());
+      if (update.selectionSet || update.docChanged) options.onSelect(selectedIn(update.state));
     }),
     EditorView.domEventHandlers({ beforeinput: replaceSelection }),
     // Tab is not bound, so that keyboard users can leave the editor.
     keymap.of([
-      { key: 'Mod-Enter', run: () => (options.onRun(), true) },
+      { key: 'Mod-Enter', run: (view) => (options.onRun(selectedIn(view.state)), true) },
       ...completionKeymap,
       ...historyKeymap,
       ...defaultKeymap,
@@ -189,6 +196,10 @@ export function mountEditor(host: HTMLElement, options: EditorOptions): EditorHa
     },
     setTables(tables) {
       view.dispatch({ effects: language.reconfigure(languageOf(options, tables)) });
+    },
+    insert(text) {
+      view.dispatch(view.state.replaceSelection(text), { userEvent: 'input', scrollIntoView: true });
+      view.focus();
     },
     focus(from, to) {
       const { length } = view.state.doc;

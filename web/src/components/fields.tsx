@@ -1,6 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { call, rbac } from '../lib/api.ts';
+import { fieldOf, timeOfField, whole } from '../lib/format.ts';
+import { usePreferences } from '../lib/preferences.ts';
 import type { ServiceToken, Subject } from '../lib/types.ts';
 import { useData } from '../lib/use-data.ts';
 import { BusyButton } from './basics.tsx';
@@ -88,14 +90,63 @@ export interface Option {
 /** Options without an explanation. */
 export const optionsOf = (values: readonly string[]): Option[] => values.map((value) => ({ value, label: value }));
 
-function Options(props: { options: readonly Option[] }): JSX.Element {
+/** More options are found by typing. */
+const MAX_SELECT = 100;
+const MAX_SUGGESTIONS = 50;
+
+interface ChoiceProps {
+  id?: string;
+  /** Empty for none. */
+  value: string;
+  options: readonly Option[];
+  onChange: (value: string) => void;
+}
+
+/** One of some options: a list, or a search where they are many. */
+function Choice(props: ChoiceProps): JSX.Element {
+  if (props.options.length > MAX_SELECT) return <SearchedChoice {...props} />;
   return (
-    <>
+    <select id={props.id} value={props.value} onChange={(event) => props.onChange(event.currentTarget.value)}>
       {props.options.map(({ value, label }) => (
         <option key={value} value={value}>
           {label}
         </option>
       ))}
+    </select>
+  );
+}
+
+function SearchedChoice({ id, value, options, onChange }: ChoiceProps): JSX.Element {
+  const listId = useId();
+  const labelled = (text: string): Option | undefined => options.find(({ label }) => label === text);
+  const [text, setText] = useState(options.find((option) => option.value === value && value !== '')?.label ?? '');
+  // The owner has used the choice. A text that is no option is still being typed.
+  useEffect(() => {
+    if (value === '' && labelled(text)) setText('');
+  }, [value]);
+  const found = options.filter(
+    (option) => option.value !== '' && option.label.toLowerCase().includes(text.toLowerCase()),
+  );
+  return (
+    <>
+      <input
+        id={id}
+        type="text"
+        list={listId}
+        autocomplete="off"
+        spellcheck={false}
+        placeholder={`Search ${whole(options.length)}`}
+        value={text}
+        onInput={(event) => {
+          setText(event.currentTarget.value);
+          onChange(labelled(event.currentTarget.value)?.value ?? '');
+        }}
+      />
+      <datalist id={listId}>
+        {found.slice(0, MAX_SUGGESTIONS).map((option) => (
+          <option key={option.value} value={option.label} />
+        ))}
+      </datalist>
     </>
   );
 }
@@ -108,11 +159,7 @@ export function SelectField(props: {
 }): JSX.Element {
   return (
     <Field label={props.label}>
-      {(id) => (
-        <select id={id} value={props.value} onChange={(event) => props.onChange(event.currentTarget.value)}>
-          <Options options={props.options} />
-        </select>
-      )}
+      {(id) => <Choice id={id} value={props.value} options={props.options} onChange={props.onChange} />}
     </Field>
   );
 }
@@ -184,17 +231,26 @@ export function SubjectFields(props: {
   );
 }
 
-/** The end of something, in the time zone of the browser, which the hint names. */
+/** The end of something. The field shows it in the time zone of the page, which the hint names. */
 export function UntilField(props: {
+  /** ISO 8601; empty for no end. */
   value: string;
   onChange: (value: string) => void;
   label?: string;
   hint?: string;
 }): JSX.Element {
   const { hint = 'Leave empty for no end', label = 'Until', value, onChange } = props;
-  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-  const field = { label, hint: `${hint}; time zone ${timeZone}`, value, onChange };
-  return <TextField type="datetime-local" {...field} />;
+  const { utc } = usePreferences();
+  const zone = utc ? 'UTC' : Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return (
+    <TextField
+      type="datetime-local"
+      label={label}
+      hint={`${hint}; time zone ${zone}`}
+      value={fieldOf(value, utc)}
+      onChange={(typed) => onChange(timeOfField(typed, utc))}
+    />
+  );
 }
 
 /** A choice with a button for an action on the chosen option. */
@@ -211,10 +267,7 @@ export function Picker(props: {
     <div class="row">
       <label class="inline">
         <span>{props.label}</span>
-        <select value={pick} onChange={(event) => setPick(event.currentTarget.value)}>
-          <option value="">choose…</option>
-          <Options options={props.options} />
-        </select>
+        <Choice value={pick} options={[{ value: '', label: 'choose…' }, ...props.options]} onChange={setPick} />
       </label>
       <BusyButton
         disabled={props.disabled === true || pick === ''}

@@ -1,6 +1,7 @@
 import type { ComponentType, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { ErrorNote, Loading } from './basics.tsx';
+import { Loading } from './basics.tsx';
+import { ErrorNote } from './loaded.tsx';
 
 /** A page whose code is loaded when it is opened for the first time. */
 export function LazyPage(props: { label: string; load: () => Promise<ComponentType> }): JSX.Element {

@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { BusyButton, ErrorNote, Form } from './basics.tsx';
+import { BusyButton, Form } from './basics.tsx';
+import { ErrorNote } from './loaded.tsx';
 import { Dialog } from './dialog.tsx';
 
 interface NewDialogProps {

@@ -7,7 +7,8 @@ import type { ResultStoreUsage, StoredResult, StoredResultListing } from '../lib
 import { limitOf } from '../lib/usage.ts';
 import { useChange } from '../lib/use-change.ts';
 import { useData } from '../lib/use-data.ts';
-import { BusyButton, ErrorNote, Link, Name, When } from './basics.tsx';
+import { BusyButton, Link, Name, When } from './basics.tsx';
+import { ErrorNote } from './loaded.tsx';
 import { DangerButton } from './danger-button.tsx';
 import { CopyAs } from './copy-as.tsx';
 import { Table } from './table.tsx';

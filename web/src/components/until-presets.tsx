@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { untilPreset, type UntilPreset } from '../lib/format.ts';
+import { usePreferences } from '../lib/preferences.ts';
 
 const DAY_PRESETS: readonly UntilPreset[] = ['friday', { days: 7 }, { days: 30 }];
 /** For what is accepted while somebody works on it. */
@@ -16,6 +17,7 @@ export function UntilPresets(props: {
   presets?: readonly UntilPreset[];
   onPick: (value: string) => void;
 }): JSX.Element {
+  const { utc } = usePreferences();
   return (
     <div class="row">
       {(props.presets ?? DAY_PRESETS).map((preset) => (
@@ -23,7 +25,7 @@ export function UntilPresets(props: {
           type="button"
           class="chip small"
           key={labelOf(preset)}
-          onClick={() => props.onPick(untilPreset(preset))}
+          onClick={() => props.onPick(untilPreset(preset, utc))}
         >
           {labelOf(preset)}
         </button>

@@ -1,17 +1,28 @@
 import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-/** Height for the first rendering, before the real one is known, pixels. */
+/** Size for the first rendering, before the real one is known, pixels. */
 const FIRST_HEIGHT = 480;
+const FIRST_WIDTH = 1200;
 
 /** Rows above and below the visible ones that are rendered, too. */
 const OVERSCAN = 8;
+
+/** What is visible of the width, in pixels. */
+export interface Across {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The list is rendered again after this many pixels to the side. */
+const SIDE_STEP = 200;
 
 interface VisibleRows {
   readonly box: RefObject<HTMLDivElement | null>;
   readonly first: number;
   /** Exclusive. */
   readonly last: number;
+  readonly across: Across;
   readonly onScroll: (event: { readonly currentTarget: HTMLElement }) => void;
 }
 
@@ -19,11 +30,12 @@ interface VisibleRows {
 function useVisibleRows(count: number, rowHeight: number): VisibleRows {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
-  const [height, setHeight] = useState(FIRST_HEIGHT);
+  const [left, setLeft] = useState(0);
+  const [[width, height], setSize] = useState([FIRST_WIDTH, FIRST_HEIGHT]);
   useEffect(() => {
     const element = box.current;
     if (!element) return undefined;
-    const observer = new ResizeObserver(() => setHeight(element.clientHeight));
+    const observer = new ResizeObserver(() => setSize([element.clientWidth, element.clientHeight]));
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
@@ -31,7 +43,11 @@ function useVisibleRows(count: number, rowHeight: number): VisibleRows {
     box,
     first: Math.max(0, Math.floor(top / rowHeight) - OVERSCAN),
     last: Math.min(count, Math.ceil((top + height) / rowHeight) + OVERSCAN),
-    onScroll: (event) => setTop(event.currentTarget.scrollTop),
+    across: { from: left - SIDE_STEP, to: left + width + 2 * SIDE_STEP },
+    onScroll: ({ currentTarget: { scrollTop, scrollLeft } }) => {
+      setTop(scrollTop);
+      setLeft(Math.floor(scrollLeft / SIDE_STEP) * SIDE_STEP);
+    },
   };
 }
 
@@ -41,8 +57,8 @@ interface VirtualListProps {
   /** Maximum height: pixels, or a length of CSS. */
   maxHeight: number | string;
   label: string;
-  header?: ComponentChildren;
-  render: (index: number) => ComponentChildren;
+  header?: (across: Across) => ComponentChildren;
+  render: (index: number, across: Across) => ComponentChildren;
   /** Set for a grid instead of a list. */
   grid?: {
     /** Total rows and columns, including the header. */
@@ -60,9 +76,9 @@ interface VirtualListProps {
  * Renders only the visible rows of a long list. Every row is `rowHeight` pixels high.
  */
 export function VirtualList(props: VirtualListProps): JSX.Element {
-  const { box, first, last, onScroll } = useVisibleRows(props.count, props.rowHeight);
+  const { box, first, last, across, onScroll } = useVisibleRows(props.count, props.rowHeight);
   const rows: ComponentChildren[] = [];
-  for (let index = first; index < last; index++) rows.push(props.render(index));
+  for (let index = first; index < last; index++) rows.push(props.render(index, across));
   return (
     <div
       ref={box}
@@ -77,7 +93,7 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
       onKeyDown={props.grid?.onKeyDown}
       onScroll={onScroll}
     >
-      {props.header}
+      {props.header?.(across)}
       <div
         class="virtual-body"
         role={props.grid ? 'rowgroup' : 'list'}

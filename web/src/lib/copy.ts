@@ -1,5 +1,6 @@
 // Texts that do outside the dashboard what it shows: calls of the REST API, and manifests for kubectl.
 import type { Assignment, HealthMute, Policy, PolicySummary, Role, ServiceToken } from './types.ts';
+import { fingerprint } from './fingerprint.ts';
 import { nameOf } from './format.ts';
 
 export interface RestCall {
@@ -68,14 +69,6 @@ export function roleManifest(
 }
 
 const ROLE_PART_LENGTH = 200;
-
-/** 16 hex digits that depend on each character (FNV-1a, 64 bits). */
-function fingerprint(text: string): string {
-  let hash = 0xcbf29ce484222325n;
-  for (const byte of new TextEncoder().encode(text))
-    hash = ((hash ^ BigInt(byte)) * 0x100000001b3n) & 0xffffffffffffffffn;
-  return hash.toString(16).padStart(16, '0');
-}
 
 /**
  * The subjects of a role. The name follows from the role and the subjects, so that `kubectl apply` replaces no other RoleAssignment, such as one

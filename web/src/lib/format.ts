@@ -87,26 +87,42 @@ export function prettyJson(value: unknown): string {
   );
 }
 
-/** The field `expiresAt` of a request. @param local value of a UntilField */
-export function expiryOf(local: string): { expiresAt?: string } {
-  return local === '' ? {} : { expiresAt: new Date(local).toISOString() };
+/** The field `expiresAt` of a request. @param until value of an UntilField */
+export function expiryOf(until: string): { expiresAt?: string } {
+  return until === '' ? {} : { expiresAt: until };
 }
 
 /** The end of the next Friday (today on a Friday), or a time from now on. */
 export type UntilPreset = 'friday' | { readonly days: number } | { readonly hours: number };
 
-/** A preset as the value of an UntilField. */
-export function untilPreset(preset: UntilPreset, now = new Date()): string {
-  const end = new Date(now);
+/** A time as the text of a field for a date and a time. @param utc true for UTC instead of the time zone of the browser */
+export function fieldOf(time: string, utc: boolean): string {
+  const date = new Date(time);
+  if (Number.isNaN(date.getTime())) return '';
+  const parts = utc
+    ? [date.getUTCFullYear(), date.getUTCMonth() + 1, date.getUTCDate(), date.getUTCHours(), date.getUTCMinutes()]
+    : [date.getFullYear(), date.getMonth() + 1, date.getDate(), date.getHours(), date.getMinutes()];
+  const [year, month, day, hour, minute] = parts.map((part, at) => String(part).padStart(at === 0 ? 4 : 2, '0'));
+  return `${year}-${month}-${day}T${hour}:${minute}`;
+}
+
+/** The time of such a text, as ISO 8601; empty for an incomplete one. */
+export function timeOfField(text: string, utc: boolean): string {
+  const date = new Date(utc ? `${text}Z` : text);
+  return text === '' || Number.isNaN(date.getTime()) ? '' : date.toISOString();
+}
+
+/** A preset as the value of an UntilField. @param utc the end of a Friday, and the hour of a later day, are those of UTC */
+export function untilPreset(preset: UntilPreset, utc: boolean, now = new Date()): string {
+  const exact = now.getTime() + (typeof preset === 'object' && 'hours' in preset ? preset.hours * HOUR : 0);
+  // The clock of the shown zone, as if it were UTC.
+  const shown = new Date(`${fieldOf(new Date(exact).toISOString(), utc)}Z`);
   if (preset === 'friday') {
-    end.setDate(end.getDate() + ((5 - end.getDay() + 7) % 7));
-    end.setHours(23, 59, 0, 0);
-    if (end <= now) end.setDate(end.getDate() + 7);
-  } else if ('hours' in preset) end.setTime(end.getTime() + preset.hours * HOUR);
-  else end.setDate(end.getDate() + preset.days);
-  const two = (value: number): string => String(value).padStart(2, '0');
-  const day = `${end.getFullYear()}-${two(end.getMonth() + 1)}-${two(end.getDate())}`;
-  return `${day}T${two(end.getHours())}:${two(end.getMinutes())}`;
+    const isOver = shown.getUTCDay() === 5 && shown.toISOString().slice(11, 16) === '23:59';
+    shown.setUTCDate(shown.getUTCDate() + (isOver ? 7 : (5 - shown.getUTCDay() + 7) % 7));
+    shown.setUTCHours(23, 59);
+  } else if ('days' in preset) shown.setUTCDate(shown.getUTCDate() + preset.days);
+  return timeOfField(shown.toISOString().slice(0, 16), utc);
 }
 
 /** The names that contain a text, in any case. */

@@ -1,4 +1,5 @@
 import { ApiError, call } from './api.ts';
+import { matchesGlob } from './glob.ts';
 import { visible } from './visible.ts';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
@@ -45,3 +46,13 @@ export function useSession(): Session {
 export function useMay(action: string): boolean {
   return useSession().clusterActions.includes(action);
 }
+
+/** Whether the caller may do an action of access management on a name, such as `UpdateRole` on `analysts`. Denies are known only to the gateway. */
+export function useMayOn(): (action: string, name: string) => boolean {
+  const { access } = useSession();
+  return (action, name) => (access[action] ?? []).some((pattern) => matchesGlob(pattern, name));
+}
+
+/** Whether the caller may use the form that grants access: it makes a policy and a role, and assigns the role. */
+export const mayGrant = ({ access }: Session): boolean =>
+  ['CreatePolicy', 'CreateRole', 'CreateAssignment'].every((action) => access[action] !== undefined);

@@ -3,8 +3,19 @@ import type { TableSchema } from './types.ts';
 
 const FIELDS = ['dimensionFieldSpecs', 'metricFieldSpecs', 'dateTimeFieldSpecs', 'complexFieldSpecs'] as const;
 
+export interface TableColumn {
+  readonly name: string;
+  /** Such as `LONG`; `LONG[]` for several values. */
+  readonly type: string;
+}
+
 /** The columns of a table. @throws {ApiError} 403 where the caller may not read its schema */
-export async function columnsOf(table: string, signal: AbortSignal): Promise<string[]> {
+export async function columnsOf(table: string, signal: AbortSignal): Promise<TableColumn[]> {
   const schema = await call<TableSchema>(`/tables/${encodeURIComponent(table)}/schema`, { signal });
-  return FIELDS.flatMap((group) => (schema[group] ?? []).map((field) => field.name));
+  return FIELDS.flatMap((group) =>
+    (schema[group] ?? []).map(({ name, dataType = '', singleValueField = true }) => ({
+      name,
+      type: singleValueField ? dataType : `${dataType}[]`,
+    })),
+  );
 }

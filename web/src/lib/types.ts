@@ -65,7 +65,49 @@ export type StoredResult = StoredResultListing['resultMetadataList'][number];
 export interface TableNames {
   readonly tables: readonly string[];
 }
-export type TableSchema = Readonly<Record<string, readonly { readonly name: string }[] | undefined>>;
+export interface InstanceNames {
+  readonly instances: readonly string[];
+}
+export interface PinotInstance {
+  readonly instanceName: string;
+  readonly hostName: string;
+  readonly port: string;
+  readonly enabled: boolean;
+  readonly tags: readonly string[];
+}
+/** Segments by server, of each table of a name. */
+export type ServerMap = readonly {
+  readonly tableName: string;
+  readonly serverToSegmentsMap: Readonly<Record<string, readonly string[]>>;
+}[];
+/** Configurations by the type of the table. */
+export type TableConfigs = Readonly<
+  Record<
+    string,
+    | {
+        readonly segmentsConfig: Readonly<
+          Partial<
+            Record<
+              'replication' | 'replicasPerPartition' | 'timeColumnName' | 'retentionTimeValue' | 'retentionTimeUnit',
+              string
+            >
+          >
+        >;
+        readonly tenants?: { readonly broker?: string; readonly server?: string };
+      }
+    | undefined
+  >
+>;
+export interface TableSize {
+  /** -1 where no server responded. */
+  readonly reportedSizeInBytes: number;
+}
+export type TableSchema = Readonly<
+  Record<
+    string,
+    readonly { readonly name: string; readonly dataType?: string; readonly singleValueField?: boolean }[] | undefined
+  >
+>;
 
 /** Whom an assignment is for, in a form. */
 export interface Subject {

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
-import { Link } from '../components/basics.tsx';
-import { useLocation } from '../lib/router.ts';
+import { Tabs, type Tab } from '../components/tabs.tsx';
+import { mayGrant, useSession } from '../lib/session.ts';
 import { AssignmentsTab } from './access/assignments.tsx';
 import { GrantTab } from './access/grant.tsx';
 import { PoliciesTab } from './access/policies.tsx';
@@ -8,33 +8,25 @@ import { ReviewTab } from './access/review.tsx';
 import { RolesTab } from './access/roles.tsx';
 import { TokensTab } from './access/tokens.tsx';
 
-const TABS = [
-  { id: 'grant', label: 'Grant', body: GrantTab },
-  { id: 'roles', label: 'Roles', body: RolesTab },
-  { id: 'policies', label: 'Policies', body: PoliciesTab },
-  { id: 'assignments', label: 'Assignments', body: AssignmentsTab },
-  { id: 'tokens', label: 'Service tokens', body: TokensTab },
-  { id: 'review', label: 'Review', body: ReviewTab },
-] as const;
-
-/** The tab that is shown first: it lists what there is. */
-const ROLES = TABS[1];
+const GRANT: Tab = { id: 'grant', label: 'Grant', body: GrantTab };
+/** Each tab is shown to callers with one of its actions on some name. */
+const TABS: readonly (Tab & { readonly any: readonly string[] })[] = [
+  { id: 'roles', label: 'Roles', body: RolesTab, any: ['GetRole', 'CreateRole'] },
+  { id: 'policies', label: 'Policies', body: PoliciesTab, any: ['GetPolicy', 'CreatePolicy'] },
+  { id: 'assignments', label: 'Assignments', body: AssignmentsTab, any: ['GetAssignment', 'CreateAssignment'] },
+  { id: 'tokens', label: 'Service tokens', body: TokensTab, any: ['GetServiceToken', 'CreateServiceToken'] },
+  { id: 'review', label: 'Review', body: ReviewTab, any: ['GetAssignment', 'GetRole', 'GetServiceToken'] },
+];
 
 export function AccessPage(): JSX.Element {
-  const { query } = useLocation();
-  const tab = TABS.find(({ id }) => id === query.get('tab')) ?? ROLES;
-  const Body = tab.body;
+  const session = useSession();
+  const shown = TABS.filter(({ any }) => any.some((action) => session.access[action] !== undefined));
+  const tabs = mayGrant(session) ? [GRANT, ...shown] : shown;
   return (
     <>
       <h1>Access</h1>
-      <nav class="tabs" aria-label="Kinds">
-        {TABS.map(({ id, label }) => (
-          <Link key={id} to={`/access?tab=${id}`} current={id === tab.id}>
-            {label}
-          </Link>
-        ))}
-      </nav>
-      <Body />
+      {/* The first tab lists what there is. */}
+      <Tabs path="/access" label="Kinds" tabs={tabs} first="roles" />
     </>
   );
 }

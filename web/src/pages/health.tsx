@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { CopyAs } from '../components/copy-as.tsx';
-import { ErrorNote, Loading } from '../components/basics.tsx';
+import { Loading } from '../components/basics.tsx';
+import { ErrorNote } from '../components/loaded.tsx';
 import { call } from '../lib/api.ts';
 import { setQuery, useLocation } from '../lib/router.ts';
 import { useMay } from '../lib/session.ts';
@@ -85,6 +86,7 @@ function Report(props: { state: ReportState; report: HealthReport }): JSX.Elemen
   const mutes = useMutes(error === undefined);
   const mayMute = useMay('UpdateHealth');
   const [proposal, setProposal] = useState<MuteProposal>();
+  const onMute = mayMute ? setProposal : undefined;
   const mutesChanged = (): void => {
     for (const delay of MUTED_REPORT_MS) {
       setTimeout(() => {
@@ -102,10 +104,10 @@ function Report(props: { state: ReportState; report: HealthReport }): JSX.Elemen
       <Glance report={props.report} running={running !== undefined} onRun={run} />
       <ErrorNote message={error} retry={data.reload} />
       {running && <RunPanel running={running} checks={checksOfRun(running, checks, definitions.value ?? [])} />}
-      <Causes causes={causes} />
+      <Causes causes={causes} onMute={onMute} />
       <History checks={checks} run={runTimestamp} />
       <Mutes mutes={mutes} onChanged={mutesChanged} />
-      <FilteredChecks checks={checks} definitions={definitions.value} onMute={mayMute ? setProposal : undefined} />
+      <FilteredChecks checks={checks} definitions={definitions.value} onMute={onMute} />
       <div class="row">
         <CopyAs call={{ method: 'GET', path: '/clusterHealth' }} />
       </div>

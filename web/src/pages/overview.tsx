@@ -1,6 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { Badge, ErrorNote, Loaded, When } from '../components/basics.tsx';
+import { Badge, When } from '../components/basics.tsx';
+import { ErrorNote, Loaded } from '../components/loaded.tsx';
 import { CopyAs } from '../components/copy-as.tsx';
+import { Facts } from '../components/facts.tsx';
 import { Table } from '../components/table.tsx';
 import { call } from '../lib/api.ts';
 import { duration } from '../lib/format.ts';
@@ -18,14 +20,7 @@ function Tile(props: {
       <h2>
         {props.title} {props.badge}
       </h2>
-      <dl class="facts">
-        {props.facts.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts facts={props.facts} />
     </section>
   );
 }

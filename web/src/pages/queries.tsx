@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
-import { BusyButton, ErrorNote, Warnings } from '../components/basics.tsx';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { BusyButton, Warnings } from '../components/basics.tsx';
+import { ErrorNote } from '../components/loaded.tsx';
 import { CodeEditor } from '../components/code-editor.tsx';
 import { CopyAs } from '../components/copy-as.tsx';
 import { ResultGrid } from '../components/grid/result-grid.tsx';
@@ -11,10 +12,12 @@ import { queryCall } from '../lib/copy.ts';
 import { whole } from '../lib/format.ts';
 import { warningsOf } from '../lib/notices.ts';
 import { useMay } from '../lib/session.ts';
+import { selectAll, sqlName } from '../lib/sql.ts';
 import type { CursorResponse, TableNames } from '../lib/types.ts';
 import { useData } from '../lib/use-data.ts';
 import { Downloads } from './queries/downloads.tsx';
 import { EngineError } from './queries/engine-error.tsx';
+import { History } from './queries/history.tsx';
 import { MyQueries } from './queries/my-queries.tsx';
 import { Pager } from './queries/pager.tsx';
 import { RunningBar } from './queries/running-bar.tsx';
@@ -62,40 +65,79 @@ interface QueryFormProps {
   onSize: (size: number) => void;
 }
 
-/** The editor, what runs, and what went wrong. */
+function RunRow(props: QueryFormProps & { selected: string; onRun: () => Promise<void> }): JSX.Element {
+  const { sql } = props.text;
+  return (
+    <div class="row">
+      <BusyButton class="primary" onPress={props.onRun} disabled={sql.trim() === ''}>
+        {props.selected.trim() === '' ? 'Run' : 'Run the selection'}
+      </BusyButton>
+      <RowsPerPage size={props.size} onChange={props.onSize} />
+      {sql.trim() !== '' && <CopyAs call={queryCall(sql)} />}
+      <span class="muted">Ctrl+Enter runs the query, or what is selected. A query without LIMIT returns 10 rows.</span>
+    </div>
+  );
+}
+
+/** Names that are switched on and off. */
+function useToggled(): [readonly string[], (name: string) => void] {
+  const [names, setNames] = useState<readonly string[]>([]);
+  const toggle = (name: string): void =>
+    setNames(names.includes(name) ? names.filter((other) => other !== name) : [...names, name]);
+  return [names, toggle];
+}
+
+/** The editor beside the tables, what runs, and what went wrong. */
 function QueryForm(props: QueryFormProps): JSX.Element {
   const { text, result, size } = props;
   const { sql } = text;
-  const { running, notice } = result;
   const tables = useData('tables', (signal) => call<TableNames>('/tables', { signal }));
   const names = useMemo(() => (tables.value?.tables ?? []).toSorted(), [tables.value]);
-  const { inQuery, completion } = useSchemas(sql, names);
-  const run = (): Promise<void> => result.run(sql, size);
+  const [opened, toggle] = useToggled();
+  const schemas = useSchemas(sql, names, opened);
+  const [selected, setSelected] = useState('');
+  const inserter = useRef<((text: string) => void) | undefined>(undefined);
+  const run = (part: string): Promise<void> => result.run(part.trim() === '' ? sql : part, size);
   return (
-    <section class="card" aria-label="SQL">
-      <CodeEditor
-        value={sql}
-        revision={text.revision}
-        onChange={text.type}
-        label="SQL"
-        language="sql"
-        tables={completion}
-        onRun={() => void run()}
-      />
-      <div class="row">
-        <BusyButton class="primary" onPress={run} disabled={sql.trim() === ''}>
-          Run
-        </BusyButton>
-        <RowsPerPage size={size} onChange={props.onSize} />
-        {sql.trim() !== '' && <CopyAs call={queryCall(sql)} />}
-        <span class="muted">Ctrl+Enter runs the query. A query without LIMIT returns 10 rows.</span>
+    <section class="card query-form" aria-label="SQL">
+      <div class="query-editor">
+        <CodeEditor
+          value={sql}
+          revision={text.revision}
+          onChange={text.type}
+          label="SQL"
+          language="sql"
+          tables={schemas.completion}
+          onRun={(part) => void run(part)}
+          onSelect={setSelected}
+          inserter={inserter}
+        />
+        <RunRow {...props} selected={selected} onRun={() => run(selected)} />
+        <QueryState result={result} />
+        <History typed={text.typed} onPick={text.replace} />
+        <ErrorNote message={tables.error} retry={tables.reload} />
       </div>
-      {running && <RunningBar key={running.since} query={running} onCancel={result.cancel} />}
-      <Notice text={notice} />
-      <Tables names={names} inQuery={inQuery} onPick={(name) => text.replace(selectAll(name))} />
-      <ErrorNote message={tables.error} retry={tables.reload} />
-      <QueryErrors result={result} />
+      <Tables
+        names={names}
+        schemas={schemas}
+        opened={opened}
+        onToggle={toggle}
+        onPickTable={(name) => text.replace(selectAll(name, 1000))}
+        onPickColumn={(name) => inserter.current?.(sqlName(name))}
+      />
     </section>
+  );
+}
+
+/** What runs, and what went wrong. */
+function QueryState(props: { result: Result }): JSX.Element {
+  const { running, notice, cancel } = props.result;
+  return (
+    <>
+      {running && <RunningBar key={running.since} query={running} onCancel={cancel} />}
+      <Notice text={notice} />
+      <QueryErrors result={props.result} />
+    </>
   );
 }
 
@@ -107,9 +149,6 @@ function Notice(props: { text: string | undefined }): JSX.Element | null {
     </p>
   );
 }
-
-const selectAll = (table: string): string =>
-  `SELECT * FROM ${/^[A-Za-z_]\w*$/.test(table) ? table : `"${table}"`} LIMIT 1000`;
 
 /** The rows, and the ways to get them out of the page. */
 function ResultSection(props: {
@@ -132,12 +171,26 @@ function ResultSection(props: {
   );
 }
 
+/** Brings the rows or the error of a query that was run here into view. The pressed button was disabled meanwhile: the focus goes on to the rows. */
+function useRevealed({ running, page, error }: Result): void {
+  const wasRunning = useRef(false);
+  useEffect(() => {
+    if (running) wasRunning.current = true;
+    if (running || !wasRunning.current || (!page && error === undefined)) return;
+    wasRunning.current = false;
+    const target = document.querySelector<HTMLElement>('#result [role=grid], .engine-error');
+    target?.scrollIntoView({ block: 'nearest' });
+    if (document.activeElement === document.body) target?.focus({ preventScroll: true });
+  }, [running !== undefined, page, error]);
+}
+
 export function QueriesPage(): JSX.Element {
   const text = useQueryText();
   const [size, setSize] = useState(100);
   const mayList = useMay('GetResponseStore');
   const result = useResult(size, text.isOf);
   const { page, changes } = result;
+  useRevealed(result);
   const resize = (next: number): void => {
     setSize(next);
     if (page && page.numRowsResultSet > 0) void result.go(page.offset, next);

@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { ErrorNote, Loading } from '../components/basics.tsx';
+import { Loading } from '../components/basics.tsx';
+import { ErrorNote } from '../components/loaded.tsx';
 import { call, messageOfError } from '../lib/api.ts';
 import { finishSignIn, startSignIn, type SignInResult } from '../lib/oidc.ts';
 import type { SignInMethods } from '../lib/types.ts';

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { BusyButton, ErrorNote, Form } from '../components/basics.tsx';
+import { BusyButton, Form } from '../components/basics.tsx';
+import { ErrorNote } from '../components/loaded.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { TextField } from '../components/fields.tsx';
 import { call, messageOfError } from '../lib/api.ts';

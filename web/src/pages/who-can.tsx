@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { Badge, BusyButton, ErrorNote, Form, Name, Until } from '../components/basics.tsx';
+import { Badge, BusyButton, Form } from '../components/basics.tsx';
+import { ErrorNote } from '../components/loaded.tsx';
 import { CopyAs } from '../components/copy-as.tsx';
 import { NO_SUBJECT, optionsOf, SubjectFields, TextField } from '../components/fields.tsx';
-import { PolicyLink, RoleLink } from '../components/name-links.tsx';
-import { Table } from '../components/table.tsx';
+import { GrantLink } from '../components/refusal.tsx';
 import { ApiError, call, encodeSrn, rbac } from '../lib/api.ts';
 import { prettyJson } from '../lib/format.ts';
 import type { RestCall } from '../lib/copy.ts';
@@ -15,6 +15,7 @@ import { useChange } from '../lib/use-change.ts';
 import { visible } from '../lib/visible.ts';
 import { useDraft } from '../lib/use-draft.ts';
 import { useData } from '../lib/use-data.ts';
+import { AllowedSubjects, AllowingRoles } from './who-can/allowed.tsx';
 import { Also, bySubjectType, subjectsOf, textOf } from './who-can/subjects.tsx';
 import { meaningOf, partInWords } from './access/meaning.ts';
 import { COMMON_ACTIONS, RESOURCES } from './access/policy-assist.ts';
@@ -117,6 +118,7 @@ interface Decided {
   readonly decision: SimulatedDecision;
   readonly policies: ReadonlyMap<string, Policy>;
   readonly asked: RestCall;
+  readonly question: Question;
 }
 
 /** The question in the address. */
@@ -131,11 +133,12 @@ const questionOf = (query: URLSearchParams): Question => ({
 });
 
 /** @throws {ApiError} */
-async function decide({ subject, also, action, resource }: Question): Promise<Decided> {
+async function decide(question: Question): Promise<Decided> {
+  const { subject, also, action, resource } = question;
   const body = { subjectTypeToSubject: bySubjectType([subject, ...also]), resourceSrn2String: resource, action };
   const asked = { method: 'POST', path: rbac('/simulate-access'), body } as const;
   const decision = await call<SimulatedDecision>(asked.path, asked);
-  return { decision, policies: await loadPolicies(decision), asked };
+  return { decision, policies: await loadPolicies(decision), asked, question };
 }
 
 /** What may be read of the table, in words. */
@@ -152,11 +155,12 @@ function ReadablePart(props: { conditions: NonNullable<SimulatedDecision['condit
 }
 
 function Decision(props: { decided: Decided }): JSX.Element {
-  const { decision, policies, asked } = props.decided;
+  const { decision, policies, asked, question } = props.decided;
   return (
     <div role="status">
       <p class="decision">
-        <Badge tone={TONES[decision.decision]}>{decision.decision}</Badge> {REASONS[decision.reason]}
+        <Badge tone={TONES[decision.decision]}>{decision.decision}</Badge> {REASONS[decision.reason]}{' '}
+        {decision.reason === 'implicitDeny' && <GrantLink refused={question} subject={question.subject} />}
       </p>
       {decision.conditions && <ReadablePart conditions={decision.conditions} />}
       <DecidingStatements decision={decision} policies={policies} />
@@ -239,66 +243,6 @@ function Ask(props: { tables: readonly string[] }): JSX.Element {
       <ErrorNote message={error} />
       {decided && <Decision decided={decided} />}
     </section>
-  );
-}
-
-/** Absent where the caller may not read it. */
-function ReadablePolicy(props: { policy: string | undefined }): JSX.Element {
-  return props.policy === undefined ? <span class="muted">not readable</span> : <PolicyLink policy={props.policy} />;
-}
-
-function statementOf({ statementIndex, conditional }: WhoCan['roles'][number]): string {
-  const position = statementIndex === undefined ? '' : String(statementIndex + 1);
-  return conditional === true ? `${position}, for a part of the table` : position;
-}
-
-function AllowingRoles(props: { roles: WhoCan['roles']; total: number }): JSX.Element {
-  if (props.total === 0) return <p class="muted">No role allows it.</p>;
-  return (
-    <Table label="Roles that allow it" columns={['Role', 'By policy', 'Statement']}>
-      {props.roles.map((row) => (
-        <tr key={row.role}>
-          <td>
-            <RoleLink role={row.role} />
-          </td>
-          <td>
-            <ReadablePolicy policy={row.policy} />
-          </td>
-          <td>{statementOf(row)}</td>
-        </tr>
-      ))}
-    </Table>
-  );
-}
-
-function AllowedSubjects(props: { subjects: WhoCan['subjects'] }): JSX.Element {
-  if (props.subjects.length === 0) return <p class="muted">No subject with a role may do it.</p>;
-  return (
-    <Table label="Who may do it" columns={['Subject', 'Kind', 'By role', 'By policy', 'Statement', 'Until']}>
-      {props.subjects.map((row) => (
-        <tr key={`${row.subjectType}/${row.subject}/${row.role}`}>
-          <td class="wrap">
-            <Name text={row.subject} />{' '}
-            {row.description !== undefined && (
-              <span class="muted">
-                <Name text={row.description} />
-              </span>
-            )}
-          </td>
-          <td>{row.subjectType}</td>
-          <td>
-            <RoleLink role={row.role} />
-          </td>
-          <td>
-            <ReadablePolicy policy={row.policy} />
-          </td>
-          <td>{statementOf(row)}</td>
-          <td>
-            <Until time={row.expiresAt} />
-          </td>
-        </tr>
-      ))}
-    </Table>
   );
 }
 

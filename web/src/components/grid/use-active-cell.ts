@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { NUMBER_COLUMN, type Column } from './columns.ts';
 
 export interface CellPosition {
-  /** From 0, in this page. */
+  /** From 0, in the shown order. */
   readonly row: number;
   readonly column: number;
 }
@@ -53,6 +53,7 @@ export function useActiveCell(options: {
   readonly columns: readonly Column[];
   readonly rowHeight: number;
   readonly onOpen: (cell: CellPosition) => void;
+  readonly onSort: (column: number) => void;
 }): ActiveCell {
   const { rows, columns, rowHeight } = options;
   const [active, activate] = useState<CellPosition>();
@@ -67,6 +68,7 @@ export function useActiveCell(options: {
       activate(to);
       reveal(box, to, columns, rowHeight);
     } else if (active && event.key === 'Enter') options.onOpen(active);
+    else if (active && event.key === 's') options.onSort(active.column);
     else if (column && (event.key === '[' || event.key === ']'))
       column.resize(column.width + (event.key === ']' ? RESIZE_STEP : -RESIZE_STEP));
     else return;

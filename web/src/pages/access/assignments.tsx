@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
-import { BusyButton, ErrorNote, Form, LastUsed, Loading, Name, Until, When } from '../../components/basics.tsx';
+import { BusyButton, Form, LastUsed, Loading, Name, Until, When } from '../../components/basics.tsx';
+import { ErrorNote } from '../../components/loaded.tsx';
 import { DangerButton } from '../../components/danger-button.tsx';
 import { CopyAs } from '../../components/copy-as.tsx';
 import { NO_SUBJECT, SelectField, SubjectFields, UntilField } from '../../components/fields.tsx';
@@ -9,13 +10,15 @@ import { assignmentManifest } from '../../lib/copy.ts';
 import { expiryOf, nameOf } from '../../lib/format.ts';
 import { offerUndo } from '../../lib/notices.ts';
 import { useLocation } from '../../lib/router.ts';
+import { useMayOn, useSession } from '../../lib/session.ts';
 import type { Role, RoleAssignment } from '../../lib/types.ts';
 import { visible } from '../../lib/visible.ts';
 import { useChange } from '../../lib/use-change.ts';
 import { useDraftOr } from '../../lib/use-draft.ts';
 import { useData } from '../../lib/use-data.ts';
 import { RoleLink } from '../../components/name-links.tsx';
-import { ListEnd, ManagedBadge, MAX_SHOWN, Search } from './master-detail.tsx';
+import { ListEnd, MAX_SHOWN, Search } from '../../components/master-detail.tsx';
+import { ManagedBadge } from './authorship.tsx';
 
 const pathOf = (role: string, verb: 'create' | 'delete'): string =>
   rbac(`/roles/${encodeSrn(`srn2:role#${role}`)}/${verb}-assignment`);
@@ -58,7 +61,8 @@ function Assign(props: { onChanged: () => void }): JSX.Element {
 
 interface AssignmentRowProps {
   assignment: RoleAssignment;
-  onRevoke: () => Promise<void>;
+  /** Absent for callers who may not. */
+  onRevoke: (() => Promise<void>) | undefined;
 }
 
 function AssignmentActions(props: AssignmentRowProps): JSX.Element {
@@ -71,13 +75,15 @@ function AssignmentActions(props: AssignmentRowProps): JSX.Element {
         call={{ method: 'POST', path: pathOf(role, 'create'), body }}
         manifest={() => assignmentManifest(role, [{ subject, subjectType, expiresAt }])}
       />{' '}
-      <DangerButton
-        small
-        label="Revoke"
-        about={`${role} from ${subject}`}
-        consequence={`\`${subject}\` loses the role \`${role}\`.`}
-        onConfirm={props.onRevoke}
-      />
+      {props.onRevoke && (
+        <DangerButton
+          small
+          label="Revoke"
+          about={`${role} from ${subject}`}
+          consequence={`\`${subject}\` loses the role \`${role}\`.`}
+          onConfirm={props.onRevoke}
+        />
+      )}
     </>
   );
 }
@@ -112,8 +118,12 @@ function AssignmentRow(props: AssignmentRowProps): JSX.Element {
   );
 }
 
+const keyOf = ({ role, subjectType, subject }: RoleAssignment): string => `${role}/${subjectType}/${subject}`;
+
 /** The assignments of all roles. */
 export function AssignmentsTab(): JSX.Element {
+  const may = useMayOn();
+  const mayAssign = useSession().access['CreateAssignment'] !== undefined;
   const { query } = useLocation();
   const list = useData('assignments', (signal) => call<RoleAssignment[]>(rbac('/assignments'), { signal }));
   const { error, send } = useChange(list.reload);
@@ -128,7 +138,7 @@ export function AssignmentsTab(): JSX.Element {
   };
   return (
     <section class="card" aria-label="Assignments">
-      <Assign onChanged={list.reload} />
+      {mayAssign && <Assign onChanged={list.reload} />}
       <div class="row search">
         <Search what="Assignments" />
       </div>
@@ -139,13 +149,10 @@ export function AssignmentsTab(): JSX.Element {
           label="Who has which role"
           columns={['Subject', 'Role', 'Since', 'Until', 'Last used', '(Copy or revoke)']}
         >
-          {shown.slice(0, MAX_SHOWN).map((one) => (
-            <AssignmentRow
-              key={`${one.role}/${one.subjectType}/${one.subject}`}
-              assignment={one}
-              onRevoke={() => revoke(one)}
-            />
-          ))}
+          {shown.slice(0, MAX_SHOWN).map((one) => {
+            const onRevoke = may('DeleteAssignment', one.role) ? () => revoke(one) : undefined;
+            return <AssignmentRow key={keyOf(one)} assignment={one} onRevoke={onRevoke} />;
+          })}
         </Table>
       )}
       <ListEnd shown={shown.length} loaded={list.value !== undefined} />

@@ -1,20 +1,29 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import { BusyButton, CopyButton, ErrorNote, Form, Name, Until, Warnings } from '../../components/basics.tsx';
+import { useEffect, useState } from 'preact/hooks';
+import { BusyButton, CopyButton, Form, Name, Until, Warnings } from '../../components/basics.tsx';
+import { ErrorNote } from '../../components/loaded.tsx';
 import { RoleLink } from '../../components/name-links.tsx';
 import { NO_SUBJECT, SubjectFields, TextField, UntilField } from '../../components/fields.tsx';
 import { UntilPresets } from '../../components/until-presets.tsx';
 import { TablePicker } from '../../components/name-picker.tsx';
 import { call } from '../../lib/api.ts';
 import { expiryOf, prettyJson } from '../../lib/format.ts';
+import type { Level } from '../../lib/refusal.ts';
 import { useChange } from '../../lib/use-change.ts';
 import type { TableNames } from '../../lib/types.ts';
+import { setQuery, useLocation } from '../../lib/router.ts';
+import { useSession } from '../../lib/session.ts';
+import { useSettled } from '../../lib/use-settled.ts';
+import { Difference } from '../../components/difference.tsx';
 import { useDraftOr } from '../../lib/use-draft.ts';
 import { useData } from '../../lib/use-data.ts';
 import { visible } from '../../lib/visible.ts';
-import { carryOut, documentOf, manifestOf, suggestedName, type Created, type Grant, type Level } from './grant-plan.ts';
+import { assignmentsOf, existingOf, type Existing } from './grant-existing.ts';
+import { carryOut, documentOf, manifestOf, suggestedName, type Created, type Grant } from './grant-plan.ts';
 import { CreatedToken } from './tokens.tsx';
 
+/** Time for the look-up of a name that was typed just before Grant, milliseconds. */
+const LOOK_UP_MS = 30_000;
 const EMPTY: Grant = { subject: NO_SUBJECT, tables: [], level: 'read', until: '', withToken: false };
 const LEVELS: readonly { level: Level; label: string }[] = [
   { level: 'read', label: 'read: query, and see schema and size' },
@@ -36,8 +45,8 @@ function Levels(props: { value: Level; onChange: (level: Level) => void }): JSX.
   );
 }
 
-function Fields(props: { grant: Grant; onChange: (grant: Grant) => void }): JSX.Element {
-  const { grant, onChange } = props;
+function Fields(props: { grant: Grant; onChange: (grant: Grant) => void; isNewSubject: boolean }): JSX.Element {
+  const { grant, onChange, isNewSubject } = props;
   // The names are suggestions: a user who may not list the tables can type one.
   const tables = useData('table-names', (signal) => call<TableNames>('/tables', { signal }));
   return (
@@ -45,6 +54,11 @@ function Fields(props: { grant: Grant; onChange: (grant: Grant) => void }): JSX.
       <div class="columns">
         <SubjectFields value={grant.subject} onChange={(subject) => onChange({ ...grant, subject })} autoFocus />
       </div>
+      {isNewSubject && (
+        <p class="note note-warn grant-note" role="status">
+          {visible(grant.subject.subject)} has no role yet: check the spelling.
+        </p>
+      )}
       <TablePicker
         names={tables.value?.tables ?? []}
         value={grant.tables}
@@ -98,6 +112,32 @@ function Granted(props: { grant: Grant; name: string; created: Created; onAgain:
   );
 }
 
+/** What the grant adds to a role of an earlier one, and who else gets it. */
+function Extends(props: { form: GrantForm }): JSX.Element | null {
+  const { grant, name, existing } = props.form;
+  if (existing === undefined || (existing.policy === undefined && !existing.hasRole)) return null;
+  const { policy, subjects, otherRoles } = existing;
+  const others = (subjects ?? []).filter(({ subject }) => subject !== grant.subject.subject);
+  return (
+    <div class="note note-warn grant-note" role="status">
+      <span>
+        <RoleLink role={name} /> exists: Grant extends it, and sets its end for {visible(grant.subject.subject)}.
+        {others.length > 0 &&
+          ` Others with this role get the same: ${visible(others.map(({ subject }) => subject).join(', '))}.`}
+        {otherRoles.length > 0 && ` Other roles with its policy allow the same: ${visible(otherRoles.join(', '))}.`}
+        {subjects === undefined && ' You may not read who else has this role.'}
+      </span>
+      {policy && (
+        <Difference
+          label="What Grant changes in the policy"
+          before={prettyJson(policy.policyDocument)}
+          after={prettyJson(documentOf(grant, policy))}
+        />
+      )}
+    </div>
+  );
+}
+
 /** The policy that the grant creates. */
 function PolicyPreview(props: { grant: Grant; name: string; complete: boolean }): JSX.Element | null {
   const { grant, name } = props;
@@ -130,27 +170,84 @@ interface GrantForm {
   readonly setGrant: (grant: Grant) => void;
   readonly name: string;
   readonly setName: (name: string) => void;
+  /** What has this name; undefined until it is known. */
+  readonly existing: Existing | undefined;
+  /** Whether no role that the caller may read is assigned to the subject. */
+  readonly isNewSubject: boolean;
   readonly created: Created;
   readonly error: string | undefined;
   readonly apply: () => Promise<void>;
   readonly reset: () => void;
 }
 
+/** The input of the form. A link can fill it, such as that of a refusal. */
+function useGrantInput(): [
+  { grant: Grant; name?: string },
+  (input: { grant: Grant; name?: string }) => void,
+  () => void,
+] {
+  const { query } = useLocation();
+  const draft = useDraftOr<{ grant: Grant; name?: string }>('grant', { grant: EMPTY });
+  const [input, setInput] = draft;
+  const table = query.get('table');
+  useEffect(() => {
+    if (table === null) return;
+    const subjectType = query.get('subjectType') || NO_SUBJECT.subjectType;
+    const level = LEVELS.find((one) => one.level === query.get('level'))?.level ?? 'read';
+    const subject = { subjectType, subject: query.get('subject') ?? '' };
+    setInput({ grant: { ...EMPTY, subject, tables: [table], level } });
+    setQuery({ table: undefined, subject: undefined, subjectType: undefined, level: undefined }, true);
+  }, [table]);
+  return [table === null ? input : { grant: EMPTY }, setInput, draft[2]];
+}
+
+/** The roles of the subject, and what has the name of the grant. */
+function useKnown(
+  grant: Grant,
+  typedName: string | undefined,
+): Pick<GrantForm, 'existing' | 'isNewSubject' | 'name'> & {
+  readonly reload: () => void;
+} {
+  const { access } = useSession();
+  const subject = useSettled(JSON.stringify(grant.subject));
+  const held = useData(`assignments of ${subject}`, (signal) =>
+    assignmentsOf(JSON.parse(subject) as Grant['subject'], signal),
+  );
+  const roles = held.value?.map(({ role }) => role);
+  const name = typedName ?? suggestedName(grant, roles, access['CreateRole']);
+  const settled = useSettled(name);
+  const existing = useData(`existing ${settled}`, (signal) => existingOf(settled, signal));
+  return {
+    name,
+    existing: settled === name ? existing.value : undefined,
+    isNewSubject: grant.subject.subject !== '' && subject === JSON.stringify(grant.subject) && roles?.length === 0,
+    reload: () => {
+      held.reload();
+      existing.reload();
+    },
+  };
+}
+
 function useGrantForm(): GrantForm {
-  const [input, setInput, discard] = useDraftOr<{ grant: Grant; name?: string }>('grant', { grant: EMPTY });
+  const [input, setInput, discard] = useGrantInput();
   const { grant } = input;
   const [created, setCreated] = useState<Created>({});
   const { error, attempt, clearError } = useChange();
-  const name = input.name ?? suggestedName(grant);
+  const { reload, ...known } = useKnown(grant, input.name);
   return {
+    ...known,
     grant,
     setGrant: (changed) => setInput({ ...input, grant: changed }),
-    name,
     setName: (typed) => setInput({ grant, name: typed }),
     created,
     error,
     apply: async () => {
-      await attempt(() => carryOut(grant, name, created, setCreated));
+      const { name } = known;
+      await attempt(async () => {
+        const existing = known.existing ?? (await existingOf(name, AbortSignal.timeout(LOOK_UP_MS)));
+        await carryOut({ grant, name, existing }, created, setCreated);
+      });
+      reload();
     },
     reset: () => {
       discard();
@@ -169,7 +266,7 @@ function GrantFields(props: { form: GrantForm }): JSX.Element {
     <Form>
       {/* Existing objects belong to this grant: a repeated attempt continues with the same values. */}
       <fieldset disabled={begun} class="plain">
-        <Fields grant={grant} onChange={setGrant} />
+        <Fields grant={grant} onChange={setGrant} isNewSubject={props.form.isNewSubject} />
         <TextField
           label="Name of the role and the policy"
           hint="Lower-case letters, digits, - and . (cannot be changed later)"
@@ -178,7 +275,10 @@ function GrantFields(props: { form: GrantForm }): JSX.Element {
           onChange={setName}
         />
       </fieldset>
-      <PolicyPreview grant={grant} name={name} complete={complete} />
+      {begun ? null : <Extends form={props.form} />}
+      {(begun || props.form.existing?.policy === undefined) && (
+        <PolicyPreview grant={grant} name={name} complete={complete} />
+      )}
       <ErrorNote message={error} />
       {failed && <PartlyGranted name={name} created={created} />}
       <div class="row">

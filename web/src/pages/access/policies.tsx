@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { BusyButton, ErrorNote, Loaded, Name } from '../../components/basics.tsx';
+import { BusyButton, Name } from '../../components/basics.tsx';
+import { ErrorNote, Loaded } from '../../components/loaded.tsx';
 import { DangerButton } from '../../components/danger-button.tsx';
 import { CopyAs } from '../../components/copy-as.tsx';
 import { Difference } from '../../components/difference.tsx';
@@ -9,6 +10,7 @@ import { ApiError, call, callTagged, encodeSrn, rbac, type Tagged } from '../../
 import { policyManifest } from '../../lib/copy.ts';
 import { prettyJson } from '../../lib/format.ts';
 import { setQuery } from '../../lib/router.ts';
+import { useMayOn, useSession } from '../../lib/session.ts';
 import type { Policy, PolicySummary } from '../../lib/types.ts';
 import { useChange } from '../../lib/use-change.ts';
 import { useData, type Data } from '../../lib/use-data.ts';
@@ -17,7 +19,8 @@ import { useVersionedDraft, type SavedVersion, type VersionedDraft } from '../..
 import { visible } from '../../lib/visible.ts';
 import { BothChanges, Conflict } from './conflict.tsx';
 import { DocumentEditor } from './document-editor.tsx';
-import { Authorship, isPredefined, MasterDetail } from './master-detail.tsx';
+import { MasterDetail } from '../../components/master-detail.tsx';
+import { Authorship, isPredefined } from './authorship.tsx';
 import { meaningOf } from './meaning.ts';
 import { NewNamed } from './new-resource.tsx';
 import { PolicyRoles } from './policy-roles.tsx';
@@ -33,6 +36,7 @@ function NewPolicy(props: { onDone: (name: string | undefined) => void }): JSX.E
     <NewNamed
       title="New policy"
       path="/policies"
+      action="CreatePolicy"
       wide
       body={{ policyDocumentJson: text }}
       hasInput={text !== EXAMPLE}
@@ -198,27 +202,32 @@ function PolicyActions(props: { policy: Tagged<Policy>; form: PolicyForm; confli
   const { name, description, policyDocument } = policy;
   const { changed, base } = form.draft;
   const fixed = isPredefined(policy);
+  const may = useMayOn();
   return (
     <footer class="row">
-      <BusyButton
-        class="primary"
-        onPress={() => form.save(policy, base?.etag ?? policy.etag)}
-        disabled={fixed || !changed || conflict}
-      >
-        Save
-      </BusyButton>
+      {may('UpdatePolicy', name) && (
+        <BusyButton
+          class="primary"
+          onPress={() => form.save(policy, base?.etag ?? policy.etag)}
+          disabled={fixed || !changed || conflict}
+        >
+          Save
+        </BusyButton>
+      )}
       {changed && !conflict && (
         <button type="button" onClick={form.discard}>
           Discard changes
         </button>
       )}
-      <DangerButton
-        label="Delete the policy"
-        consequence={`The policy \`${name}\` is deleted. A policy that a role uses cannot be deleted.`}
-        typed={name}
-        disabled={fixed}
-        onConfirm={form.remove}
-      />
+      {may('DeletePolicy', name) && (
+        <DangerButton
+          label="Delete the policy"
+          consequence={`The policy \`${name}\` is deleted. A policy that a role uses cannot be deleted.`}
+          typed={name}
+          disabled={fixed}
+          onConfirm={form.remove}
+        />
+      )}
       <CopyAs
         call={{ method: 'POST', path: rbac('/policies'), body: { name, description, policyDocument } }}
         manifest={() => policyManifest(policy)}
@@ -255,6 +264,7 @@ function PolicyDetail(props: { name: string; onChanged: () => void }): JSX.Eleme
 }
 
 export function PoliciesTab(): JSX.Element {
+  const mayCreate = useSession().access['CreatePolicy'] !== undefined;
   const list = useData('policies', (signal) => call<PolicySummary[]>(rbac('/policies'), { signal }));
   return (
     <MasterDetail
@@ -262,7 +272,7 @@ export function PoliciesTab(): JSX.Element {
       one="policy"
       list={list}
       item={({ name, description }) => ({ name, note: description })}
-      renderNew={(onDone) => <NewPolicy onDone={onDone} />}
+      renderNew={mayCreate ? (onDone) => <NewPolicy onDone={onDone} /> : undefined}
       detail={(name) => <PolicyDetail key={name} name={name} onChanged={list.reload} />}
     />
   );

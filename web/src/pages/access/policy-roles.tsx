@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
-import { ErrorNote, Loading, Name } from '../../components/basics.tsx';
+import { Loading, Name } from '../../components/basics.tsx';
+import { ErrorNote } from '../../components/loaded.tsx';
 import { RoleLink } from '../../components/name-links.tsx';
 import { call } from '../../lib/api.ts';
 import { whole } from '../../lib/format.ts';

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
-import { ErrorNote, LastUsed, Link, Loaded, Loading, Name, Until } from '../../components/basics.tsx';
+import { LastUsed, Link, Loading, Name, Until } from '../../components/basics.tsx';
+import { ErrorNote, Loaded } from '../../components/loaded.tsx';
 import { CopyAs } from '../../components/copy-as.tsx';
 import { PolicyLink, RoleLink, TokenLink } from '../../components/name-links.tsx';
 import { Table } from '../../components/table.tsx';
@@ -7,7 +8,7 @@ import { call, rbac } from '../../lib/api.ts';
 import { setQuery, useLocation } from '../../lib/router.ts';
 import type { AccessReview, RoleAssignment } from '../../lib/types.ts';
 import { useData } from '../../lib/use-data.ts';
-import { ListEnd, MAX_SHOWN, Search } from './master-detail.tsx';
+import { ListEnd, MAX_SHOWN, Search } from '../../components/master-detail.tsx';
 
 const DAY_MS = 86_400_000;
 const WITHIN_DAYS = ['1', '7', '30', '90'];

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
-import { BusyButton, ErrorNote, Form, LastUsed, Loaded, Name, Until, When } from '../../components/basics.tsx';
+import { BusyButton, Form, LastUsed, Name, Until, When } from '../../components/basics.tsx';
+import { ErrorNote, Loaded } from '../../components/loaded.tsx';
 import { DangerButton } from '../../components/danger-button.tsx';
 import { PolicyLink } from '../../components/name-links.tsx';
 import { CopyAs } from '../../components/copy-as.tsx';
@@ -9,18 +10,25 @@ import { expiryOf, whole } from '../../lib/format.ts';
 import { assignmentManifest, roleManifest } from '../../lib/copy.ts';
 import { offerUndo } from '../../lib/notices.ts';
 import { setQuery } from '../../lib/router.ts';
+import { useMayOn, useSession } from '../../lib/session.ts';
 import type { Assignment, PolicySummary, Role } from '../../lib/types.ts';
 import { useChange } from '../../lib/use-change.ts';
 import { useData, type Data } from '../../lib/use-data.ts';
 import { useDraftOr } from '../../lib/use-draft.ts';
 import { visible } from '../../lib/visible.ts';
 import { useVersionedDraft, type SavedVersion, type VersionedDraft } from '../../lib/use-versioned-draft.ts';
-import { Authorship, isPredefined, ManagedBadge, MasterDetail } from './master-detail.tsx';
+import { MasterDetail } from '../../components/master-detail.tsx';
+import { Authorship, isPredefined, ManagedBadge } from './authorship.tsx';
 import { BothChanges, Conflict } from './conflict.tsx';
 import { RoleMeaning } from './role-meaning.tsx';
 import { NewNamed } from './new-resource.tsx';
 
-function RolePolicy(props: { policy: PolicySummary; fixed: boolean; onDetach: () => Promise<void> }): JSX.Element {
+/** @param props.onDetach absent for callers who may not */
+function RolePolicy(props: {
+  policy: PolicySummary;
+  fixed: boolean;
+  onDetach: (() => Promise<void>) | undefined;
+}): JSX.Element {
   const { name, description } = props.policy;
   return (
     <li>
@@ -28,15 +36,18 @@ function RolePolicy(props: { policy: PolicySummary; fixed: boolean; onDetach: ()
       <span class="muted">
         <Name text={description} />
       </span>
-      <BusyButton class="small" disabled={props.fixed} onPress={props.onDetach}>
-        Detach
-      </BusyButton>
+      {props.onDetach && (
+        <BusyButton class="small" disabled={props.fixed} onPress={props.onDetach}>
+          Detach
+        </BusyButton>
+      )}
     </li>
   );
 }
 
-function RolePolicies(props: { base: string; fixed: boolean; held: Data<PolicySummary[]> }): JSX.Element {
-  const { base, fixed, held } = props;
+function RolePolicies(props: { base: string; role: string; fixed: boolean; held: Data<PolicySummary[]> }): JSX.Element {
+  const { base, role, fixed, held } = props;
+  const may = useMayOn();
   const all = useData('policies', (signal) => call<PolicySummary[]>(rbac('/policies'), { signal }));
   const { error, send } = useChange(held.reload);
   const attached = held.value ?? [];
@@ -52,23 +63,31 @@ function RolePolicies(props: { base: string; fixed: boolean; held: Data<PolicySu
       <ErrorNote message={error ?? held.error} retry={held.reload} />
       <ul class="rows">
         {attached.map((policy) => (
-          <RolePolicy key={policy.srn} policy={policy} fixed={fixed} onDetach={() => detach(policy)} />
+          <RolePolicy
+            key={policy.srn}
+            policy={policy}
+            fixed={fixed}
+            onDetach={may('DetachPolicy', role) ? () => detach(policy) : undefined}
+          />
         ))}
       </ul>
       {held.value?.length === 0 && <p class="muted">This role has no policies and allows nothing.</p>}
-      <Picker
-        label="Policy"
-        action="Attach"
-        disabled={fixed}
-        options={others.map(({ srn, name }) => ({ value: srn, label: visible(name) }))}
-        onPick={attach}
-      />
+      {may('AttachPolicy', role) && (
+        <Picker
+          label="Policy"
+          action="Attach"
+          disabled={fixed}
+          options={others.map(({ srn, name }) => ({ value: srn, label: visible(name) }))}
+          onPick={attach}
+        />
+      )}
     </section>
   );
 }
 
 function RoleSubjects(props: { base: string; role: string; list: Data<Assignment[]> }): JSX.Element {
   const { base, role, list } = props;
+  const may = useMayOn();
   const { error, send } = useChange(list.reload);
   const subjects = list.value ?? [];
   const body = subjects.map(({ subject, subjectType, expiresAt }) => ({ subject, subjectType, expiresAt }));
@@ -89,7 +108,7 @@ function RoleSubjects(props: { base: string; role: string; list: Data<Assignment
             key={`${one.subjectType}/${one.subject}`}
             assignment={one}
             role={role}
-            onRevoke={() => revoke(one)}
+            onRevoke={may('DeleteAssignment', role) ? () => revoke(one) : undefined}
           />
         ))}
       </ul>
@@ -102,12 +121,17 @@ function RoleSubjects(props: { base: string; role: string; list: Data<Assignment
           />
         </div>
       )}
-      <AssignRole role={role} onAssign={assign} />
+      {may('CreateAssignment', role) && <AssignRole role={role} onAssign={assign} />}
     </section>
   );
 }
 
-function RoleSubject(props: { assignment: Assignment; role: string; onRevoke: () => Promise<void> }): JSX.Element {
+/** @param props.onRevoke absent for callers who may not */
+function RoleSubject(props: {
+  assignment: Assignment;
+  role: string;
+  onRevoke: (() => Promise<void>) | undefined;
+}): JSX.Element {
   const { subject, subjectType, createdAt, expiresAt, managedBy } = props.assignment;
   return (
     <li>
@@ -119,13 +143,15 @@ function RoleSubject(props: { assignment: Assignment; role: string; onRevoke: ()
       </span>
       <Until time={expiresAt} />
       <ManagedBadge by={managedBy} />
-      <DangerButton
-        small
-        label="Revoke"
-        about={subject}
-        consequence={`\`${subject}\` loses the role \`${props.role}\`.`}
-        onConfirm={props.onRevoke}
-      />
+      {props.onRevoke && (
+        <DangerButton
+          small
+          label="Revoke"
+          about={subject}
+          consequence={`\`${subject}\` loses the role \`${props.role}\`.`}
+          onConfirm={props.onRevoke}
+        />
+      )}
     </li>
   );
 }
@@ -185,22 +211,21 @@ function useRoleForm(path: string, name: string, onChanged: () => void): RoleFor
   };
 }
 
-/** The description, and the conflict with what somebody else saved meanwhile. */
-function RoleDescription(props: { role: Tagged<Role>; form: RoleForm }): JSX.Element {
-  const { role, form } = props;
+function RoleFields(props: { role: Tagged<Role>; form: RoleForm; conflict: boolean }): JSX.Element {
+  const { role, form, conflict } = props;
   const { input, changed, base, set } = form.draft;
-  const typed = input['description'];
-  const conflict = base !== undefined && base.etag !== role.etag;
+  const mayUpdate = useMayOn()('UpdateRole', role.name);
   return (
-    <>
-      <Form class="row">
-        <label class="inline grow">
-          <span>Description</span>
-          <input
-            value={typed ?? role.description ?? ''}
-            onInput={(event) => set('description', event.currentTarget.value, versionOf(role))}
-          />
-        </label>
+    <Form class="row">
+      <label class="inline grow">
+        <span>Description</span>
+        <input
+          readOnly={!mayUpdate}
+          value={input['description'] ?? role.description ?? ''}
+          onInput={(event) => set('description', event.currentTarget.value, versionOf(role))}
+        />
+      </label>
+      {mayUpdate && (
         <BusyButton
           type="submit"
           onPress={() => form.save(base?.etag ?? role.etag)}
@@ -208,12 +233,25 @@ function RoleDescription(props: { role: Tagged<Role>; form: RoleForm }): JSX.Ele
         >
           Save
         </BusyButton>
-        {changed && !conflict && (
-          <button type="button" onClick={form.discard}>
-            Discard changes
-          </button>
-        )}
-      </Form>
+      )}
+      {changed && !conflict && (
+        <button type="button" onClick={form.discard}>
+          Discard changes
+        </button>
+      )}
+    </Form>
+  );
+}
+
+/** The description, and the conflict with what somebody else saved meanwhile. */
+function RoleDescription(props: { role: Tagged<Role>; form: RoleForm }): JSX.Element {
+  const { role, form } = props;
+  const { input, base } = form.draft;
+  const typed = input['description'];
+  const conflict = base !== undefined && base.etag !== role.etag;
+  return (
+    <>
+      <RoleFields role={role} form={form} conflict={conflict} />
       {conflict ? (
         <Conflict what="role" {...role} onKeepMine={() => form.save(role.etag)} onTakeTheirs={form.discard}>
           <BothChanges base={base.content} theirs={role.description} mine={typed ?? ''} />
@@ -247,16 +285,19 @@ function RoleActions(props: {
   onDelete: () => Promise<void>;
 }): JSX.Element {
   const { role, policies, subjects } = props;
+  const may = useMayOn();
   const { name, description } = role;
   return (
     <footer class="row">
-      <DangerButton
-        label="Delete the role"
-        consequence={consequenceOf(name, subjects)}
-        typed={name}
-        disabled={isPredefined(role)}
-        onConfirm={props.onDelete}
-      />
+      {may('DeleteRole', name) && (
+        <DangerButton
+          label="Delete the role"
+          consequence={consequenceOf(name, subjects)}
+          typed={name}
+          disabled={isPredefined(role)}
+          onConfirm={props.onDelete}
+        />
+      )}
       <CopyAs
         call={{ method: 'POST', path: rbac('/roles'), body: { name, description } }}
         manifest={policies && (() => roleManifest(role, policies))}
@@ -282,7 +323,7 @@ function RoleDetail(props: { name: string; onChanged: () => void }): JSX.Element
           <Authorship resource={role} />
           <LastUsedNote day={role.lastUsedAt} />
           <RoleDescription role={role} form={form} />
-          <RolePolicies base={base} fixed={isPredefined(role)} held={held} />
+          <RolePolicies base={base} role={name} fixed={isPredefined(role)} held={held} />
           <RoleSubjects base={base} role={name} list={subjects} />
           <RoleActions role={role} policies={held.value} subjects={subjects.value} onDelete={form.remove} />
         </article>
@@ -301,6 +342,7 @@ function LastUsedNote(props: { day: string | null | undefined }): JSX.Element | 
 }
 
 export function RolesTab(): JSX.Element {
+  const mayCreate = useSession().access['CreateRole'] !== undefined;
   const list = useData('roles', (signal) => call<Role[]>(rbac('/roles'), { signal }));
   return (
     <MasterDetail
@@ -308,7 +350,11 @@ export function RolesTab(): JSX.Element {
       one="role"
       list={list}
       item={({ name, description }) => ({ name, note: description })}
-      renderNew={(onDone) => <NewNamed title="New role" path="/roles" onDone={onDone} />}
+      renderNew={
+        mayCreate
+          ? (onDone) => <NewNamed title="New role" path="/roles" action="CreateRole" onDone={onDone} />
+          : undefined
+      }
       detail={(name) => <RoleDetail key={name} name={name} onChanged={list.reload} />}
     />
   );

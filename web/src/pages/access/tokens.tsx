@@ -1,16 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import {
-  Badge,
-  BusyButton,
-  CopyButton,
-  download,
-  ErrorNote,
-  LastUsed,
-  Name,
-  Loading,
-  When,
-} from '../../components/basics.tsx';
+import { Badge, BusyButton, CopyButton, download, LastUsed, Name, Loading, When } from '../../components/basics.tsx';
+import { ErrorNote } from '../../components/loaded.tsx';
 import { DangerButton } from '../../components/danger-button.tsx';
 import { RoleLink } from '../../components/name-links.tsx';
 import { UntilPresets } from '../../components/until-presets.tsx';
@@ -23,11 +14,14 @@ import { tokenManifest } from '../../lib/copy.ts';
 import { expiryOf, nameOf } from '../../lib/format.ts';
 import { offerUndo } from '../../lib/notices.ts';
 import { setQuery } from '../../lib/router.ts';
+import { useSession } from '../../lib/session.ts';
 import type { NewServiceToken, Role, ServiceToken } from '../../lib/types.ts';
 import { visible } from '../../lib/visible.ts';
+import { useDraftOr } from '../../lib/use-draft.ts';
 import { useChange } from '../../lib/use-change.ts';
 import { useData } from '../../lib/use-data.ts';
-import { ManagedNote, MasterDetail } from './master-detail.tsx';
+import { MasterDetail } from '../../components/master-detail.tsx';
+import { ManagedNote } from './authorship.tsx';
 
 /** Shows the new token, which is not shown again. Escape does not close the dialog. */
 export function CreatedToken(props: {
@@ -59,43 +53,64 @@ export function CreatedToken(props: {
   );
 }
 
+const NO_TOKEN = { description: '', expires: '' };
 const TOKEN_PRESETS = [{ days: 30 }, { days: 90 }, { days: 365 }] as const;
 
-function NewToken(props: { onDone: (accessKey: string | undefined) => void }): JSX.Element {
-  const [description, setDescription] = useState('');
-  const [expires, setExpires] = useState('');
-  const [created, setCreated] = useState<NewServiceToken>();
-  const { error, attempt } = useChange();
-  if (created) return <CreatedToken token={created} onClose={() => props.onDone(created.accessKey)} />;
+interface TokenInput {
+  readonly description: string;
+  /** Value of an UntilField. */
+  readonly expires: string;
+}
+
+function TokenFields(props: { input: TokenInput; onChange: (input: TokenInput) => void }): JSX.Element {
+  const { input, onChange } = props;
+  const setExpires = (expires: string): void => onChange({ ...input, expires });
   return (
-    <NewDialog
-      title="New service token"
-      onClose={() => props.onDone(undefined)}
-      complete={description !== ''}
-      onCreate={() =>
-        attempt(async () => {
-          const body = { description, ...expiryOf(expires) };
-          setCreated(await call<NewServiceToken>(rbac('/service-tokens'), { method: 'POST', body }));
-        })
-      }
-      error={error}
-    >
+    <>
       <TextField
         label="Description"
         hint="Purpose of the token"
         required
-        value={description}
-        onChange={setDescription}
+        value={input.description}
+        onChange={(description) => onChange({ ...input, description })}
       />
       <div class="until">
         <UntilField
           label="Expires"
           hint="Leave empty for a token that never expires"
-          value={expires}
+          value={input.expires}
           onChange={setExpires}
         />
         <UntilPresets presets={TOKEN_PRESETS} onPick={setExpires} />
       </div>
+    </>
+  );
+}
+
+function NewToken(props: { onDone: (accessKey: string | undefined) => void }): JSX.Element {
+  const [input, setInput, discard] = useDraftOr<TokenInput>('new-token', NO_TOKEN);
+  const [created, setCreated] = useState<NewServiceToken>();
+  const { error, attempt } = useChange();
+  if (created) return <CreatedToken token={created} onClose={() => props.onDone(created.accessKey)} />;
+  const close = (): void => {
+    discard();
+    props.onDone(undefined);
+  };
+  const create = async (): Promise<void> => {
+    const body = { description: input.description, ...expiryOf(input.expires) };
+    setCreated(await call<NewServiceToken>(rbac('/service-tokens'), { method: 'POST', body }));
+    discard();
+  };
+  return (
+    <NewDialog
+      title="New service token"
+      onClose={close}
+      hasInput={input !== NO_TOKEN}
+      complete={input.description !== ''}
+      onCreate={() => attempt(create)}
+      error={error}
+    >
+      <TokenFields input={input} onChange={setInput} />
     </NewDialog>
   );
 }
@@ -284,6 +299,7 @@ function TokenDetail(props: { token: ServiceToken; onChanged: () => void }): JSX
 }
 
 export function TokensTab(): JSX.Element {
+  const mayCreate = useSession().access['CreateServiceToken'] !== undefined;
   const list = useData('tokens', (signal) => call<ServiceToken[]>(rbac('/service-tokens'), { signal }));
   const nameOfToken = (token: ServiceToken): string => token.accessKey ?? token.srn;
   const detail = (name: string): JSX.Element | null => {
@@ -301,7 +317,7 @@ export function TokensTab(): JSX.Element {
         title: token.description || nameOfToken(token),
         note: token.accessKey,
       })}
-      renderNew={(onDone) => <NewToken onDone={onDone} />}
+      renderNew={mayCreate ? (onDone) => <NewToken onDone={onDone} /> : undefined}
       detail={detail}
     />
   );

@@ -1,29 +1,36 @@
 import type { JSX } from 'preact';
-import { Badge, Moment } from '../../components/basics.tsx';
+import { Badge, Link, Moment } from '../../components/basics.tsx';
 import { elapsed, fromUpper, whole } from '../../lib/format.ts';
-import { href, navigate, setQuery } from '../../lib/router.ts';
+import { setQuery } from '../../lib/router.ts';
 import type { Cause } from '../../lib/types.ts';
 import { visible } from '../../lib/visible.ts';
 import { filterFor } from './filter-checks.ts';
 import { Message } from './findings.tsx';
+import type { MuteProposal } from './new-mute.tsx';
 
 /** A check that fails by a cause, as a link to its findings. */
-function CheckLink(props: { name: string }): JSX.Element {
-  const path = `/health?open=${props.name}`;
+const CheckLink = (props: { name: string }): JSX.Element => (
+  <Link to={`/health?open=${props.name}`}>{fromUpper(props.name)}</Link>
+);
+
+interface CauseProps {
+  cause: Cause;
+  /** Absent for users who may not mute findings. */
+  onMute: ((proposal: MuteProposal) => void) | undefined;
+}
+
+function MuteCause(props: CauseProps): JSX.Element | null {
+  const { onMute, cause } = props;
+  const { entityType, entity } = cause;
+  if (!onMute) return null;
   return (
-    <a
-      href={href(path)}
-      onClick={(event) => {
-        event.preventDefault();
-        navigate(path);
-      }}
-    >
-      {fromUpper(props.name)}
-    </a>
+    <button type="button" class="small" onClick={() => onMute({ check: '', entity })}>
+      Mute this {entityType} <span class="sr-only">{visible(entity)}</span>
+    </button>
   );
 }
 
-function CauseRow(props: { cause: Cause }): JSX.Element {
+function CauseRow(props: CauseProps): JSX.Element {
   const { cause } = props;
   const { severity, message, checks, since, findingCount, mutedCount = 0 } = cause;
   const filter = filterFor(cause);
@@ -35,7 +42,7 @@ function CauseRow(props: { cause: Cause }): JSX.Element {
       <p class="muted">
         for {elapsed(since)}, since <Moment time={since} /> ·{' '}
         {filter ? (
-          <button type="button" class="link" onClick={() => setQuery(filter)}>
+          <button type="button" class="link" onClick={() => setQuery({ ...filter })}>
             {whole(findingCount)} findings of {visible(cause.entity)}
           </button>
         ) : (
@@ -51,21 +58,22 @@ function CauseRow(props: { cause: Cause }): JSX.Element {
         ·{' '}
         <a href="/docs/checks/CAUSES" target="_blank" rel="noreferrer">
           Runbook
-        </a>
+        </a>{' '}
+        <MuteCause {...props} />
       </p>
     </li>
   );
 }
 
 /** What is behind the findings: one row for a server, however many checks and tables it affects. */
-export function Causes(props: { causes: readonly Cause[] }): JSX.Element | null {
+export function Causes(props: { causes: readonly Cause[]; onMute: CauseProps['onMute'] }): JSX.Element | null {
   if (props.causes.length === 0) return null;
   return (
     <section aria-labelledby="section-causes">
       <h2 id="section-causes">Causes</h2>
       <ul class="causes">
         {props.causes.map((cause) => (
-          <CauseRow key={cause.id} cause={cause} />
+          <CauseRow key={cause.id} cause={cause} onMute={props.onMute} />
         ))}
       </ul>
     </section>

@@ -1,3 +1,4 @@
+import { entitiesIn, entityOf, tableOf, type Entity } from '../../lib/entities.ts';
 import type { CheckEntry, Finding } from '../../lib/types.ts';
 import { stateOfCheck } from './check-state.ts';
 
@@ -10,40 +11,30 @@ export interface Filters {
   readonly text: string;
 }
 
-/** The id of an instance, also within a message. */
-const INSTANCE = /\b(?:Server|Broker|Controller|Minion)_[\w.-]*\w/g;
-
-/** The ids of the instances that a text names. */
-export const instancesIn = (text: string): string[] => text.match(INSTANCE) ?? [];
-
 const TABLE_KINDS = new Set(['table', 'segment']);
-const INSTANCE_KINDS = new Set(['server', 'broker', 'controller', 'instance', 'minion']);
 
-function concerns(finding: Finding, kinds: ReadonlySet<string>, wanted: string): boolean {
-  return kinds.has(finding.entityType.toLowerCase()) && finding.entity.toLowerCase().includes(wanted.toLowerCase());
-}
+export const ANY: Filters = { status: '', table: '', instance: '', text: '' };
 
-/** Whether a finding is about an instance or names it, as one about a segment names its server. */
-function concernsInstance(finding: Finding, wanted: string): boolean {
+/** Whether a finding is about an entity or names it, as one about a segment names its server. */
+function concerns(finding: Finding, kind: Entity['kind'], wanted: string): boolean {
+  const matches = (name: string): boolean => name.toLowerCase().includes(wanted.toLowerCase());
+  const { entityType, entity, message } = finding;
+  const isAbout = kind === 'table' ? TABLE_KINDS.has(entityType.toLowerCase()) : entityOf(finding)?.kind === kind;
   return (
-    concerns(finding, INSTANCE_KINDS, wanted) ||
-    instancesIn(finding.message).some((name) => name.toLowerCase().includes(wanted.toLowerCase()))
+    (isAbout && matches(entity)) || entitiesIn(message).some((named) => named.kind === kind && matches(named.name))
   );
 }
 
-/** The filters that show all findings of the same table or instance; undefined for other entities. */
-export function filterFor({ entityType, entity }: Finding): Partial<Filters> | undefined {
-  const kind = entityType.toLowerCase();
-  if (kind === 'table') return { table: tableOf(entity), instance: '', status: '', text: '' };
-  if (INSTANCE_KINDS.has(kind)) return instanceFilter(entity);
-  return undefined;
+/** The filters that show all findings that concern an entity. */
+export const filterOf = ({ kind, name }: Entity): Filters =>
+  kind === 'table' ? { ...ANY, table: tableOf(name) } : { ...ANY, instance: name };
+
+/** The filters that show all findings of the same entity; undefined for the cluster, which all are about. */
+export function filterFor(finding: Pick<Finding, 'entityType' | 'entity'>): Filters | undefined {
+  const entity = entityOf(finding);
+  if (entity !== undefined) return filterOf(entity);
+  return finding.entityType.toLowerCase() === 'cluster' ? undefined : { ...ANY, text: finding.entity };
 }
-
-/** The filters that show all findings that concern an instance. */
-export const instanceFilter = (instance: string): Partial<Filters> => ({ instance, table: '', status: '', text: '' });
-
-/** The name without the type, so that both tables of a hybrid table match. */
-const tableOf = (entity: string): string => entity.replace(/_(?:OFFLINE|REALTIME)$/, '');
 
 /** The tables and instances that findings name, by name. */
 export function entitiesOf(checks: readonly CheckEntry[]): {
@@ -51,12 +42,12 @@ export function entitiesOf(checks: readonly CheckEntry[]): {
   readonly instances: readonly string[];
 } {
   const [tables, instances] = [new Set<string>(), new Set<string>()];
+  const add = ({ kind, name }: Entity): unknown => (kind === 'table' ? tables.add(tableOf(name)) : instances.add(name));
   for (const { findings } of checks) {
-    for (const { entityType, entity, message } of findings) {
-      const kind = entityType.toLowerCase();
-      if (kind === 'table') tables.add(tableOf(entity));
-      else if (INSTANCE_KINDS.has(kind)) instances.add(entity);
-      for (const name of instancesIn(message)) instances.add(name);
+    for (const finding of findings) {
+      const entity = entityOf(finding);
+      if (entity !== undefined) add(entity);
+      for (const named of entitiesIn(finding.message)) add(named);
     }
   }
   return { tables: [...tables].toSorted(), instances: [...instances].toSorted() };
@@ -69,8 +60,9 @@ export function filterChecks(checks: readonly CheckEntry[], filters: Filters): C
   for (const check of checks) {
     if (filters.status !== '' && stateOfCheck(check) !== filters.status) continue;
     let findings = check.findings;
-    if (filters.table !== '') findings = findings.filter((finding) => concerns(finding, TABLE_KINDS, filters.table));
-    if (filters.instance !== '') findings = findings.filter((finding) => concernsInstance(finding, filters.instance));
+    if (filters.table !== '') findings = findings.filter((finding) => concerns(finding, 'table', filters.table));
+    if (filters.instance !== '')
+      findings = findings.filter((finding) => concerns(finding, 'instance', filters.instance));
     if ((filters.table !== '' || filters.instance !== '') && findings.length === 0) continue;
     const about = `${check.name} ${check.title} ${check.category} ${check.message}`.toLowerCase();
     if (

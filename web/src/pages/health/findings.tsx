@@ -2,12 +2,14 @@ import type { JSX } from 'preact';
 import { Badge, Prose } from '../../components/basics.tsx';
 import { VirtualList } from '../../components/virtual-list.tsx';
 import { whole } from '../../lib/format.ts';
+import { InstanceLink, TableLink } from '../../components/name-links.tsx';
+import { entityOf, partsOf, type Entity as NamedEntity } from '../../lib/entities.ts';
 import { setQuery } from '../../lib/router.ts';
 import type { CheckEntry, Finding } from '../../lib/types.ts';
 import { useNarrow } from '../../lib/use-narrow.ts';
 import { visible, visibleText } from '../../lib/visible.ts';
 import type { MuteProposal } from './new-mute.tsx';
-import { filterFor, instanceFilter, instancesIn } from './filter-checks.ts';
+import { filterFor } from './filter-checks.ts';
 
 /** Height of a finding in pixels: columns side by side, or below each other on a narrow page. */
 const ROW_HEIGHT = 64;
@@ -17,62 +19,47 @@ const MAX_HEIGHT = 6 * ROW_HEIGHT;
 /** Maximum findings that are shown in full. */
 const MAX_PLAIN = 60;
 
-/** The entity, as a link to all findings of its table or instance. */
+/** What a finding is about: a link to the page of a table or an instance, and for others to all findings that name it. */
 function Entity(props: { finding: Finding }): JSX.Element {
   const { entityType, entity } = props.finding;
+  const known = entityOf(props.finding);
   const filter = filterFor(props.finding);
   return (
     <span class="entity" title={visible(entity)}>
       <span class="muted">{entityType}</span>{' '}
-      {filter ? (
-        <button
-          type="button"
-          class="link"
-          title={`All findings of ${visible(entity)}`}
-          onClick={() => setQuery(filter)}
-        >
-          <code>{visible(entity)}</code>
-        </button>
-      ) : (
-        <code>{visible(entity)}</code>
-      )}
+      <code>
+        {known ? (
+          <EntityLink entity={known} />
+        ) : filter ? (
+          <button
+            type="button"
+            class="link"
+            title={`All findings of ${visible(entity)}`}
+            onClick={() => setQuery({ ...filter })}
+          >
+            {visible(entity)}
+          </button>
+        ) : (
+          visible(entity)
+        )}
+      </code>
     </span>
   );
 }
 
-/** A text, split before and after each name of an instance. */
-function partsAt(text: string): string[] {
-  const parts: string[] = [];
-  let rest = text;
-  for (const name of instancesIn(text)) {
-    const at = rest.indexOf(name);
-    parts.push(rest.slice(0, at), name);
-    rest = rest.slice(at + name.length);
-  }
-  return [...parts, rest];
-}
+const EntityLink = (props: { entity: NamedEntity }): JSX.Element =>
+  props.entity.kind === 'table' ? (
+    <TableLink table={props.entity.name} />
+  ) : (
+    <InstanceLink instance={props.entity.name} />
+  );
 
-/** A message in which the names of instances lead to all their findings. */
+/** A message with code in backticks, in which the names of tables and instances are links. */
 export function Message(props: { text: string }): JSX.Element {
-  const { text } = props;
-  const names = new Set(instancesIn(text));
-  if (names.size === 0) return <Prose text={text} />;
   return (
     <>
-      {partsAt(text).map((part, index) =>
-        names.has(part) ? (
-          <button
-            type="button"
-            class="link"
-            key={index}
-            title={`All findings of ${visible(part)}`}
-            onClick={() => setQuery(instanceFilter(part))}
-          >
-            {part}
-          </button>
-        ) : (
-          <Prose key={index} text={part} />
-        ),
+      {partsOf(props.text).map((part, index) =>
+        typeof part === 'string' ? <Prose key={index} text={part} /> : <EntityLink key={index} entity={part} />,
       )}
     </>
   );

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { Badge, ErrorNote, Moment, When } from '../../components/basics.tsx';
+import { Badge, Moment, When } from '../../components/basics.tsx';
+import { ErrorNote } from '../../components/loaded.tsx';
 import { call } from '../../lib/api.ts';
 import { absolute, whole } from '../../lib/format.ts';
 import { usePreferences } from '../../lib/preferences.ts';

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
-import { Badge, ErrorNote, Name, Until } from '../../components/basics.tsx';
+import { Badge, Name, Until } from '../../components/basics.tsx';
+import { ErrorNote } from '../../components/loaded.tsx';
 import { DangerButton } from '../../components/danger-button.tsx';
 import { CopyAs } from '../../components/copy-as.tsx';
 import { Table } from '../../components/table.tsx';

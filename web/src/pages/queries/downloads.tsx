@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { downloadBlob, ErrorNote } from '../../components/basics.tsx';
+import { downloadBlob } from '../../components/basics.tsx';
+import { ErrorNote } from '../../components/loaded.tsx';
 import { CopyAs } from '../../components/copy-as.tsx';
 import { messageOfError } from '../../lib/api.ts';
 import { bytes, whole } from '../../lib/format.ts';

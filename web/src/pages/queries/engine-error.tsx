@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { RefusalHelp } from '../../components/refusal.tsx';
 import { visibleText } from '../../lib/visible.ts';
 
 /** The first line of a Java stack trace. */
@@ -17,6 +18,7 @@ export function EngineError(props: { message: string }): JSX.Element {
   return (
     <div class="note note-error engine-error" role="alert">
       <pre>{said === '' ? 'Pinot reports an error without a message.' : visibleText(said)}</pre>
+      <RefusalHelp message={said} />
       {trace !== '' && (
         <details>
           <summary>Stack trace</summary>

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { Badge, BusyButton, ErrorNote, Link, When } from '../../components/basics.tsx';
+import { Badge, BusyButton, Link, When } from '../../components/basics.tsx';
+import { ErrorNote } from '../../components/loaded.tsx';
 import { DangerButton } from '../../components/danger-button.tsx';
 import { CopyAs } from '../../components/copy-as.tsx';
 import { Table } from '../../components/table.tsx';

@@ -16,6 +16,8 @@ export interface QueryText {
   readonly show: (query: Pick<QueryStatus, 'requestId' | 'sql'>) => void;
   /** The text is that of a result. */
   readonly isOf: (requestId: string, sql: string) => void;
+  /** The texts of the results of this window, the newest first. */
+  readonly typed: readonly string[];
 }
 
 /** A result of this window, and its text as it was typed. */
@@ -41,18 +43,20 @@ interface TypedTexts {
   /** The text of a result as it was typed; undefined if this window does not know it. */
   readonly typedFor: (requestId: string) => string | undefined;
   readonly keep: (requestId: string, sql: string) => void;
+  readonly typed: readonly string[];
 }
 
 function useTypedTexts(): TypedTexts {
   const [sql = '', setSql, readSql] = useDraft<string>('query');
   // They are not part of the draft above, which is stored with each key press.
-  const [, setTyped, readTyped] = useDraft<readonly TypedText[]>('queries');
+  const [typed, setTyped, readTyped] = useDraft<readonly TypedText[]>('queries');
   const typedFor = (id: string): string | undefined => readTyped()?.find(({ requestId }) => requestId === id)?.sql;
   return {
     sql,
     type: setSql,
     latest: () => readSql() ?? '',
     typedFor,
+    typed: (typed ?? []).map((one) => one.sql),
     keep: (requestId, text) => {
       if (typedFor(requestId) === undefined) setTyped(bounded([{ requestId, sql: text }, ...(readTyped() ?? [])]));
     },
@@ -67,7 +71,7 @@ export function useQueryText(): QueryText {
   const { query } = useLocation();
   const linked = query.get('sql');
   const result = query.get('result');
-  const { sql, type, latest, typedFor, keep } = useTypedTexts();
+  const { sql, type, latest, typedFor, keep, typed } = useTypedTexts();
   const [revision, setRevision] = useState(0);
   /** The result whose text is in the editor, or was before the user typed. A reload keeps what was typed. */
   const followed = useRef(sql === '' ? null : result);
@@ -89,15 +93,15 @@ export function useQueryText(): QueryText {
   // Back, Forward, or the link of a result.
   useEffect(() => {
     if (result === null || result === followed.current) return;
-    const typed = typedFor(result);
-    if (typed !== undefined) show({ requestId: result, sql: typed });
+    const known = typedFor(result);
+    if (known !== undefined) show({ requestId: result, sql: known });
     else if (latest() === '') void statusOf(result).then((status) => status && latest() === '' && show(status));
   }, [result]);
   const isOf = (requestId: string, text: string): void => {
     followed.current = requestId;
     keep(requestId, text);
   };
-  return { sql, revision, type, replace, show, isOf };
+  return { sql, revision, type, replace, show, isOf, typed };
 }
 
 /** @returns undefined for a result that has expired or is that of somebody else: the error of its rows says so */

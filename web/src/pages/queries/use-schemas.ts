@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { SqlTables } from '../../components/code-mirror.ts';
-import { columnsOf } from '../../lib/table-columns.ts';
+import { columnsOf, type TableColumn } from '../../lib/table-columns.ts';
 
 /** Maximum tables of one query text whose columns are read. */
 const MAX_TABLES = 8;
@@ -18,23 +18,28 @@ function tablesIn(sql: string, known: ReadonlySet<string>): string[] {
 }
 
 export interface Schemas {
-  /** The tables that the query names, with their columns; undefined while they are being read or when they may not be read. */
-  readonly inQuery: readonly { readonly name: string; readonly columns: readonly string[] | undefined }[];
+  /** The tables that the query names. */
+  readonly inQuery: readonly string[];
+  /** Columns by table, of those that were read; absent while they are being read or when they may not be read. */
+  readonly columns: Readonly<Record<string, readonly TableColumn[]>>;
   /** All tables, with the columns that are known, for completion. */
   readonly completion: SqlTables;
 }
 
-/** Reads the schema of a table when the query names it: once for each visit, however many tables there are. */
-export function useSchemas(sql: string, names: readonly string[]): Schemas {
-  const [columns, setColumns] = useState<Readonly<Record<string, string[]>>>({});
+/**
+ * Reads the schema of a table when the query names it, or when it is opened: once for each visit, however many tables there are.
+ * @param opened further tables
+ */
+export function useSchemas(sql: string, names: readonly string[], opened: readonly string[]): Schemas {
+  const [columns, setColumns] = useState<Schemas['columns']>({});
   const requested = useRef(new Set<string>());
   const known = useMemo(() => new Set(names), [names]);
   const inQuery = useMemo(() => tablesIn(sql, known), [sql, known]);
   const gone = useRef(new AbortController());
   useEffect(() => () => gone.current.abort(), []);
-  const key = inQuery.join('\n');
+  const wanted = [...new Set([...inQuery, ...opened])];
   useEffect(() => {
-    for (const name of inQuery) {
+    for (const name of wanted) {
       if (requested.current.has(name)) continue;
       requested.current.add(name);
       columnsOf(name, gone.current.signal).then(
@@ -43,13 +48,11 @@ export function useSchemas(sql: string, names: readonly string[]): Schemas {
         () => undefined,
       );
     }
-  }, [key]);
-  const completion = useMemo(
-    () => ({
-      columns: { ...Object.fromEntries(names.map((name) => [name, [] as string[]])), ...columns },
-      first: inQuery[0],
-    }),
-    [names, columns, inQuery[0]],
-  );
-  return { inQuery: inQuery.map((name) => ({ name, columns: columns[name] })), completion };
+  }, [wanted.join('\n')]);
+  const completion = useMemo(() => {
+    const read = Object.entries(columns).map(([name, list]) => [name, list.map((column) => column.name)] as const);
+    const all = names.map((name) => [name, [] as string[]] as const);
+    return { columns: Object.fromEntries([...all, ...read]), first: inQuery[0] };
+  }, [names, columns, inQuery[0]]);
+  return { inQuery, columns, completion };
 }

@@ -1,4 +1,5 @@
 // The policy document as the form edits it: the text is the only state, and a change keeps every field that the form does not show.
+import { matchesGlob } from '../../../lib/glob.ts';
 import { prettyJson } from '../../../lib/format.ts';
 
 /** A JSON object with the fields of a document, of which the form shows some. */
@@ -207,22 +208,7 @@ function matchingTables(resource: string, known: readonly string[]): readonly st
   const pattern = /^srn2:(?:[^#]+#[^:#]+:)*table#([^:#]+)$/.exec(resource)?.[1];
   if (pattern === undefined) return [];
   if (!pattern.includes('*')) return [pattern];
-  return known.filter((table) => matchesGlob(pattern.split('*'), table));
-}
-
-/** @param parts the texts between the stars */
-function matchesGlob(parts: readonly string[], text: string): boolean {
-  const [first = '', ...others] = parts;
-  const last = others.pop() ?? '';
-  if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length) return false;
-  let at = first.length;
-  const end = text.length - last.length;
-  for (const part of others) {
-    const found = text.indexOf(part, at);
-    if (found < 0 || found + part.length > end) return false;
-    at = found + part.length;
-  }
-  return true;
+  return known.filter((table) => matchesGlob(pattern, table));
 }
 
 const PLAIN = /^[A-Za-z_]\w*$/;

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { BusyButton, ErrorNote, Name, Prose } from '../../../components/basics.tsx';
+import { BusyButton, Name, Prose } from '../../../components/basics.tsx';
+import { ErrorNote } from '../../../components/loaded.tsx';
 import { Field, optionsOf, SelectField, TextField } from '../../../components/fields.tsx';
 import { Table } from '../../../components/table.tsx';
 import { messageOfError } from '../../../lib/api.ts';

@@ -104,7 +104,7 @@ function ConditionsFields(props: FormProps): JSX.Element {
   const [table] = tablesIn([form], tables);
   // The names serve for suggestions: a user who may not read the schema can write any.
   const columns = useData(`columns ${table ?? ''}`, async (signal) =>
-    table === undefined ? [] : columnsOf(table, signal),
+    table === undefined ? [] : (await columnsOf(table, signal)).map(({ name }) => name),
   );
   const set = (change: Partial<ConditionsForm>): void =>
     props.onChange(withConditions(statement, { ...conditions, ...change }));

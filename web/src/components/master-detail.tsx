@@ -1,10 +1,10 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { Badge, ErrorNote, Loading, Name, When } from '../../components/basics.tsx';
-import { nameOf, whole } from '../../lib/format.ts';
-import { setQuery, useLocation } from '../../lib/router.ts';
-import type { Authored } from '../../lib/types.ts';
-import type { Data } from '../../lib/use-data.ts';
+import { whole } from '../lib/format.ts';
+import { setQuery, useLocation } from '../lib/router.ts';
+import type { Data } from '../lib/use-data.ts';
+import { Loading, Name } from './basics.tsx';
+import { ErrorNote } from './loaded.tsx';
 
 /** Maximum entries of a list without virtual scrolling. */
 export const MAX_SHOWN = 300;
@@ -78,8 +78,8 @@ interface MasterDetailProps<T> {
   one: string;
   list: Pick<Data<readonly T[]>, 'value' | 'error' | 'reload'>;
   item: (entry: T) => Item;
-  /** The dialog; calls back with the name of the created entry, or undefined when cancelled. */
-  renderNew: (onDone: (name: string | undefined) => void) => ComponentChildren;
+  /** The dialog; calls back with the name of the created entry, or undefined when cancelled. Absent where nothing can be created. */
+  renderNew?: ((onDone: (name: string | undefined) => void) => ComponentChildren) | undefined;
   detail: (name: string) => ComponentChildren;
 }
 
@@ -99,9 +99,11 @@ function MasterList<T>(
     <section class="card master-list" aria-label={what}>
       <div class="row">
         <Search what={what} />
-        <button type="button" class="primary" onClick={props.onNew}>
-          New {one}
-        </button>
+        {props.renderNew && (
+          <button type="button" class="primary" onClick={props.onNew}>
+            New {one}
+          </button>
+        )}
       </div>
       <ErrorNote message={list.error} retry={list.reload} />
       {list.value === undefined && list.error === undefined && <Loading what={what} />}
@@ -111,9 +113,18 @@ function MasterList<T>(
   );
 }
 
+function NothingChosen(props: { one: string; renderNew?: unknown }): JSX.Element {
+  return (
+    <p class="muted">
+      Select a {props.one}
+      {props.renderNew !== undefined && ' or create one'}.
+    </p>
+  );
+}
+
 /** A searchable list, the details of the selected entry, and a dialog to create an entry. */
 export function MasterDetail<T>(props: MasterDetailProps<T>): JSX.Element {
-  const { one, list } = props;
+  const { list } = props;
   const [creating, setCreating] = useState(false);
   const chosen = useLocation().query.get('name') ?? undefined;
   const detail = useRef<HTMLElement>(null);
@@ -131,9 +142,9 @@ export function MasterDetail<T>(props: MasterDetailProps<T>): JSX.Element {
     <div class="master">
       <MasterList {...props} chosen={chosen} onChoose={choose} onNew={() => setCreating(true)} />
       <section class="master-detail" aria-live="polite" ref={detail}>
-        {chosen === undefined ? <p class="muted">Select a {one} or create one.</p> : props.detail(chosen)}
+        {chosen === undefined ? <NothingChosen {...props} /> : props.detail(chosen)}
         {creating &&
-          props.renderNew((name) => {
+          props.renderNew?.((name) => {
             setCreating(false);
             if (name === undefined) return;
             list.reload();
@@ -141,44 +152,5 @@ export function MasterDetail<T>(props: MasterDetailProps<T>): JSX.Element {
           })}
       </section>
     </div>
-  );
-}
-
-/** Whether the role or policy is predefined. Predefined ones cannot be changed. */
-export const isPredefined = (resource: Authored): boolean => resource.createdBy === 'platform-rbac-manager';
-
-/** Warning for a resource that is also managed by other tools. */
-export function ManagedNote(props: { by: readonly string[] | undefined }): JSX.Element | null {
-  if (!props.by || props.by.length === 0) return null;
-  return (
-    <div class="note note-warn" role="note">
-      This resource is managed by {props.by.join(', ')}, which may revert changes made here. Change it at its source
-      instead.
-    </div>
-  );
-}
-
-/** The warning as a badge, for a row of a list. */
-export function ManagedBadge(props: { by: readonly string[] | undefined }): JSX.Element | null {
-  if (!props.by || props.by.length === 0) return null;
-  return (
-    <span title="Changes made here may be reverted by the managing tool.">
-      <Badge tone="warn">managed by {props.by.join(', ')}</Badge>
-    </span>
-  );
-}
-
-/** Author and time of creation and last change, and other managers of the resource. */
-export function Authorship(props: { resource: Authored }): JSX.Element {
-  const { resource } = props;
-  return (
-    <>
-      <p class="muted">
-        created <When time={resource.createdAt} /> by <Name text={nameOf(resource.createdBy)} /> · changed{' '}
-        <When time={resource.lastUpdatedAt} /> by <Name text={nameOf(resource.lastUpdatedBy)} />
-      </p>
-      {isPredefined(resource) && <p class="muted">Predefined: it can be assigned and attached, but not changed.</p>}
-      <ManagedNote by={resource.managedBy} />
-    </>
   );
 }
