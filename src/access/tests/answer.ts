@@ -20,7 +20,7 @@ type Question = Pick<AccessCase, 'subjects' | 'claims' | 'action' | 'resource'>;
 
 /** Asks one question about a caller with these subjects. @returns the answer, or why the question has none */
 export function answerTo(directory: Directory, { subjects, claims, action, resource }: Question): Answer | string {
-  const asked = parseAskedResource(resource, directory.deployment);
+  const asked = parseAskedResource(resource, action, directory.deployment);
   if (!asked.ok) return asked.message;
   const request = { action, resources: meaningsOf(asked.value, action, undefined) };
   const values = Object.entries(claims).flatMap(([name, text]) => {
