@@ -25,7 +25,7 @@ export const ACCESS_SETTINGS = {
   }),
   'other-clusters': texts({
     description:
-      'Names of the other clusters of the environment. The gateway does not know their tables, so it does not warn about policies that name one of them.',
+      'Names of the other clusters of the environment. The gateway does not know their tables, so it does not warn about tables that one of them may have; of a cluster that is not named here it does.',
     default: [],
     pattern: '^[^:#*\\s]+$',
     expected: 'a name without `:`, `#`, `*` and spaces',
