@@ -183,13 +183,14 @@ describe('several Pinot clusters in one environment', () => {
     expect([await mutes('cluster'), await mutes('crm')]).toEqual([0, 1]);
   });
 
-  it('have warnings about tables that none of the clusters of a statement has', async () => {
+  it('have warnings about clusters that do not exist, and tables that none of the clusters of a statement has', async () => {
     const resources = [
       'srn2:table#orders',
       'srn2:table#customers',
       'srn2:cluster#crm:table#customers',
       'srn2:cluster#shop:table#customers',
       'srn2:table#nosuch',
+      'srn2:cluster#elsewhere:table#orders',
     ];
     const statements = [{ effect: 'allow' as const, actions: ['Query'], resources }];
     await apply(policy('names', { statements }));
@@ -198,12 +199,13 @@ describe('several Pinot clusters in one environment', () => {
     await expect
       .poll(warning, SLOW)
       .toBe(
-        '`statements[0].resources[3]`: table `customers` does not exist; `statements[0].resources[4]`: table `nosuch` does not exist',
+        '`statements[0].resources[3]`: table `customers` does not exist; `statements[0].resources[4]`: table `nosuch` does not exist; `statements[0].resources[5]`: cluster `elsewhere` does not exist',
       );
-    // A gateway knows its own tables alone.
+    // A gateway knows its own tables alone, and the names of all clusters.
     const made = await call('shop', 'POST', `${RBAC}/policies`, { name: 'by-rest', policyDocument: { statements } });
     expect(made.body['warnings']).toEqual([
       expect.stringContaining('`statements[0].resources[3]`: table `customers` does not exist'),
+      '`statements[0].resources[5]`: cluster `elsewhere` does not exist',
     ]);
   });
 
