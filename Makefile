@@ -111,7 +111,7 @@ parts: ## build or download the real parts for the tests (first time: about half
 	@$(NODE) && exec node tools/dev/parts.ts
 
 ##@ Change
-.PHONY: lint format generate verify web screenshots lint-chart bench package image release
+.PHONY: lint format generate verify web screenshots lint-chart bench docs package image release
 lint: deps ## rules, types and format
 	@$(NODE) && $(BIN)/oxlint --type-aware --deny-warnings && $(BIN)/tsc --noEmit && $(BIN)/tsc --noEmit -p web && $(BIN)/oxfmt --check
 
@@ -136,6 +136,9 @@ lint-chart: deps ## run helm lint, kubeconform and helm-unittest on all tested c
 
 bench: deps ## run the benchmarks, also of comparable programs (ONLY=decisions,…; FULL=1, QUICK=1, PROFILE=1, BENCH_CONTROLLER=URL)
 	@$(NODE) && ONLY=$(ONLY) FULL=$(FULL) QUICK=$(QUICK) PROFILE=$(PROFILE) BENCH_CONTROLLER=$(BENCH_CONTROLLER) exec node bench/main.ts
+
+docs: deps ## write the documents as HTML, with a search, to build/site
+	@$(NODE) && exec node tools/site/build.ts build/site
 
 package: deps web ## write the npm package, which contains its dependencies, to build
 	@$(NODE) && node tools/package/build.ts build/package && npm pack --silent --pack-destination build ./build/package

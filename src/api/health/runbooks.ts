@@ -2,9 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { Marked } from 'marked';
 import { CAUSES_PAGE } from '../../health/alerts/alert-names.ts';
 import { findCheck } from '../../health/catalogue.ts';
+import { MARKDOWN } from '../docs/markdown.ts';
 import { HttpError } from '../server/errors.ts';
 
 export interface RunbookOptions {
@@ -18,19 +18,6 @@ const CONTENT_SECURITY_POLICY =
   "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const INDEX = 'README';
-
-/** Headings have the ids that GitHub gives them, because alerts and pages link to chapters. */
-const PAGES = new Marked({
-  renderer: {
-    heading({ tokens, depth, text }) {
-      const id = text
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N} _-]/gu, '')
-        .replaceAll(' ', '-');
-      return `<h${depth} id="${id}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
-    },
-  },
-});
 
 /**
  * Serves the runbooks of the checks at `/docs/checks/<CHECK>`, so that they are available without internet access. They are public, because they
@@ -49,7 +36,7 @@ export async function runbooks(app: FastifyInstance, { folder }: RunbookOptions)
     const markdown = await readFile(join(folder, `${name}.md`), 'utf8');
     // Rewrite links between the files to their pages.
     const linked = markdown.replaceAll(/\]\(([A-Z0-9_]+)\.md(#[\w-]+)?\)/g, `](${RUNBOOKS_PATH}/$1$2)`);
-    const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${name}</title><link rel="stylesheet" href="/docs/style.css"><main>${await PAGES.parse(linked)}</main></html>`;
+    const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${name}</title><link rel="stylesheet" href="/docs/style.css"><main>${await MARKDOWN.parse(linked)}</main></html>`;
     pages.set(name, html);
     return html;
   }
