@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import type { Tokens } from 'marked';
-import { MARKDOWN } from '../../src/api/docs/markdown.ts';
+import { MARKDOWN } from '../../src/api/health/markdown.ts';
 
 /** The documents of the site, from the root of the repository. */
 const DOCUMENTS = ['*.md', 'docs/**/*.md', 'charts/*/README.md', 'bench/*.md', 'test/*.md'];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { CAUSES_PAGE } from '../../health/alerts/alert-names.ts';
 import { findCheck } from '../../health/catalogue.ts';
-import { MARKDOWN } from '../docs/markdown.ts';
+import { MARKDOWN } from './markdown.ts';
 import { HttpError } from '../server/errors.ts';
 
 export interface RunbookOptions {
