@@ -16,6 +16,7 @@ const COMMAND = /[ \t\r\n]*([A-Za-z]+)[ \t\r\n]*\{([^{}|]*)\}[ \t\r\n]*/y;
 const ARGUMENT = /[ \t\r\n]*([a-z_]+)[ \t\r\n]*=[ \t\r\n]*"([^"\\`;\0-\x1f\x7f-\uffff]*)"[ \t\r\n]*/y; // oxlint-disable-line no-control-regex
 /** Columns, or a number. */
 const PLAIN = /^(?:[A-Za-z_$][\w$]*(?:[ \t\r\n]*,[ \t\r\n]*[A-Za-z_$][\w$]*)*|-?\d+(?:\.\d+)?)?$/;
+const NAME = /^[A-Za-z_$][\w$]*$/;
 const TABLE = /^[A-Za-z0-9_.$-]+$/;
 /** The order in which they are printed. */
 const KEYS = ['table', 'filter', 'ts_column', 'ts_unit', 'value'] as const;
@@ -72,6 +73,9 @@ function fetchArguments(content: string): Arguments {
     if (match === null || !(KEYS as readonly string[]).includes(key))
       throw new SqlRefusal(`the arguments of \`fetch\` must be ${KEYS.map((one) => `\`${one}="…"\``).join(', ')}`);
     if (found.has(key)) throw new SqlRefusal(`\`fetch\` has \`${key}\` twice`);
+    // Some version could read an expression there.
+    if (key.startsWith('ts_') && !NAME.test(value))
+      throw new SqlRefusal(`\`${key}\` of \`fetch\` must be a plain name`);
     found.set(key, value);
     at += whole.length;
     if (at === content.length) return found;

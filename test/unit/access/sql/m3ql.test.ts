@@ -38,6 +38,10 @@ describe('a query of time series', () => {
     ['fetch{table="a}|fetch{table=secret"}', 'the arguments of `fetch` must be'],
     ['fetch{table="orders",filter="a = \'|\'"}', 'not a list of commands'],
     ['fetch{table="orders",filter="a = \'ſ\'"}', 'the arguments of `fetch` must be'],
+    [
+      `fetch{table="orders",ts_column="lookUp('secret', 'a', 'id', id)"}`,
+      '`ts_column` of `fetch` must be a plain name',
+    ],
     ['fetch{table="or ders"}', 'must name one table'],
     ['fetch{table="orders,secret"}', 'must name one table'],
     // Other tables within the expressions.
