@@ -15,9 +15,12 @@ export interface DdlStatement {
 
 const LIST = /^SHOW (?:TABLES|MATERIALIZED VIEWS)(?: FROM @)?$/;
 const OF_TABLE = /^(DROP|SHOW CREATE) (?:TABLE|MATERIALIZED VIEW)( IF EXISTS)? @(?: TYPE (?:OFFLINE|REALTIME))?$/;
-const CREATE = /^CREATE (TABLE|MATERIALIZED VIEW)(?: IF NOT EXISTS)? @(?: |$)/;
+const CREATE = /^CREATE (?:(TABLE)(?: IF NOT EXISTS)? @$|MATERIALIZED VIEW(?: IF NOT EXISTS)? @(?: |$))/;
 /** What a property with a query or with a task that has one contains. */
 const SQL_PROPERTY = /sql|query|task/i;
+
+/** Words that could name another table in a newer version: `AS SELECT`, `LIKE`. */
+const READING: ReadonlySet<string> = new Set(['AS', 'CLONE', 'COPY', 'FROM', 'LIKE', 'SELECT']);
 
 /**
  * Reads one statement: `CREATE`, `DROP` and `SHOW CREATE` of a table or a materialized view, `SHOW TABLES` and `SHOW MATERIALIZED VIEWS`.
@@ -37,14 +40,15 @@ export function readDdl(sql: string): DdlStatement {
   const [, verb] = OF_TABLE.exec(shape) ?? [];
   if (verb !== undefined)
     return { operation: verb === 'DROP' ? 'drop' : 'show-create', table, readsOthers: false, text };
-  const [, what] = CREATE.exec(shape) ?? [];
-  if (what === undefined)
+  const created = CREATE.exec(shape);
+  if (created === null)
     throw new SqlRefusal(
       'it must be `CREATE`, `DROP` or `SHOW CREATE` of a `TABLE` or `MATERIALIZED VIEW`, `SHOW TABLES` or `SHOW MATERIALIZED VIEWS`',
       tokens[0]?.at,
     );
   const hasSql = tokens.some(({ kind, text: value }) => kind === 'string' && SQL_PROPERTY.test(value));
-  return { operation: 'create', table, readsOthers: what !== 'TABLE' || hasSql, text };
+  const reads = tokens.some(({ kind, key }) => kind === 'word' && READING.has(key));
+  return { operation: 'create', table, readsOthers: created[1] === undefined || hasSql || reads, text };
 }
 
 const WORDS: ReadonlySet<string> = new Set(

@@ -138,7 +138,8 @@ describe('DDL', () => {
     const view = 'CREATE MATERIALIZED VIEW orders AS SELECT city, count(*) FROM secret GROUP BY city';
     const task = `CREATE TABLE orders (id INT) TABLE_TYPE = OFFLINE PROPERTIES ('task.SqlConnector' = 'x')`;
     grant(['CreateTable CreateSchema', 'srn2:table#orders']);
-    for (const sql of [view, task]) expect((await ddl(sql)).statusCode).toBe(403);
+    const copy = 'CREATE TABLE orders (id INT) TABLE_TYPE = OFFLINE AS SELECT * FROM secret';
+    for (const sql of [view, task, copy]) expect((await ddl(sql)).statusCode).toBe(403);
     grant(['CreateTable CreateSchema', 'srn2:table#orders'], ['Query', 'srn2:cluster#*']);
     for (const sql of [view, task]) expect((await ddl(sql)).statusCode).toBe(200);
   });
@@ -153,6 +154,7 @@ describe('DDL', () => {
   it.each([
     ['two statements', 'DROP TABLE orders; DROP TABLE secret', /only one statement/],
     ['two tables', 'DROP TABLE orders, secret', /it must be `CREATE`/],
+    ['the schema of another table', 'CREATE TABLE orders LIKE secret', /it must be `CREATE`/],
     ['a query', 'SELECT * FROM secret', /it must be `CREATE`/],
     ['an unknown statement', 'ALTER TABLE orders ADD COLUMN a INT', /it must be `CREATE`/],
     ['a name in backticks', 'DROP TABLE `secret`', /may only be used within quotes/],
