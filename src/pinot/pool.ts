@@ -124,7 +124,7 @@ function openPool(url: string, options: PoolOptions): Dispatcher {
     connectTimeout: connectTimeoutMs,
     requestTls: tls,
     proxyTunnel: true,
-    factory: (origin, own) => new Pool(origin, { ...pool, ...own, factory }),
+    factory: (origin, own: Pool.Options) => new Pool(origin, { ...pool, ...own, factory }),
     clientFactory: (proxy, own) => new Pool(proxy, { ...own, headersTimeout: connectTimeoutMs }),
   });
 }

@@ -77,7 +77,8 @@ export function* judgingSql(
 }
 
 function* judge(sql: string, context: SqlContext, steps: Steps): Slices<JudgedSql> {
-  const { database, queryOptions, limits = SQL_LIMITS as SqlLimits } = context;
+  const { database, queryOptions } = context;
+  const limits: SqlLimits = context.limits ?? SQL_LIMITS;
   if (Buffer.byteLength(sql) > limits.bytes) throw new SqlRefusal(`the text is longer than ${limits.bytes} bytes`);
   const budget = newBudget(limits, steps);
   const script = yield* readingScript(sql, budget);
