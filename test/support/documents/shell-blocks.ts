@@ -8,6 +8,7 @@ const UPGRADE = 'test/integration/crds/upgrade.test.ts';
 const MIGRATION = 'test/integration/operator/hash-migration.test.ts';
 const GUIDES = 'test/e2e/guides.test.ts';
 const NO_NODES = 'not run: the kube-apiserver of this test has no nodes, and no operator runs';
+const ACCESS = 'test/unit/docs/access-in-git.test.ts';
 const DRY = 'test/unit/docs/commands.test.ts';
 
 /**
@@ -21,6 +22,7 @@ export const RUNNERS: Readonly<Record<string, readonly string[]>> = {
   // The head is a part of the README, which is generated.
   'charts/olap-warden/README.head.md': [INSTALL],
   'charts/olap-warden/README.md': [INSTALL],
+  'docs/access-in-git.md': [ACCESS, ACCESS, ACCESS, ACCESS],
   'docs/checks/IDEAL_STATE_EV_MISMATCH_CHECK.md': ['test/integration/docs/runbook-commands.test.ts'],
   'docs/checks/README.md': [REST],
   'docs/guides/access-for-a-team.md': Array.from({ length: 9 }, () => GUIDES),

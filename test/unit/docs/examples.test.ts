@@ -3,8 +3,10 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import { ACCESS_TEST, readAccessTest } from '../../../src/access/tests/access-test.ts';
 import { judgeSql } from '../../../src/access/sql/judge.ts';
 import { PROPERTIES } from '../../../src/app/parts/properties.ts';
+import { ACCESS_COMMANDS } from '../../../src/commands/access.ts';
 import { parseConfig } from '../../../src/config/file.ts';
 import { flagsHelp } from '../../../src/config/reference.ts';
 import { SETTING_KEYS } from '../../../src/config/schema.ts';
@@ -32,7 +34,7 @@ const RUN_BY: Readonly<Record<string, Readonly<Record<string, readonly string[]>
 /** Blocks that are neither commands nor data: a sketch of folders, excerpts of answers, generated help texts. Their number on each page. */
 const TEXTS: Readonly<Record<string, number>> = {
   'docs/architecture.md': 1,
-  'docs/commands.md': 3,
+  'docs/commands.md': 7,
   // The line for Spark, which the tests do not have.
   'docs/guides/results-in-data-frames.md': 1,
   'docs/rbac.md': 1,
@@ -84,6 +86,8 @@ describe('data', () => {
     const resources = documents.filter(({ value }) => value['apiVersion'] !== undefined);
     expect(resources.length).toBeGreaterThanOrEqual(9);
     const wrong = resources.flatMap(({ where, value }) => {
+      if (value['kind'] === ACCESS_TEST)
+        return readAccessTest(value).problems.map(({ message }) => `${where}: ${message}`);
       const validate = definitions.get(`${String(value['apiVersion'])} ${String(value['kind'])}`);
       if (validate === undefined) return [`${where}: unknown kind ${String(value['kind'])}`];
       return validate(value) ? [] : [`${where}: ${JSON.stringify(validate.errors)}`];
@@ -126,6 +130,7 @@ describe('commands', () => {
   it('give olap-warden flags that it has', () => {
     const helps: Record<string, string> = {
       check: read('src/commands/check-settings.ts') + read('src/commands/check.ts'),
+      access: [...ACCESS_COMMANDS.values()].map(({ usage }) => usage).join(''),
     };
     const commands = commandsWith(/^(?:npx )?olap-warden /);
     expect(commands.length).toBeGreaterThanOrEqual(4);

@@ -24,11 +24,12 @@ function isMetric(name: string): boolean {
 
 /** The flags that a command reads by its own call of `parseArgs`. */
 const ownFlags = (source: string): string[] =>
-  [...read(source).matchAll(/^ {6}'?([a-z-]+)'?: \{ type: '(?:string|boolean)'/gm)].map(([, flag]) => flag!);
+  [...read(source).matchAll(/^ +'?([a-z-]+)'?: \{ type: '(?:string|boolean)'/gm)].map(([, flag]) => flag!);
 const SERVICE_FLAGS = new Set([...SETTING_KEYS.keys(), 'config', 'set', 'help']);
 const FLAGS: Readonly<Record<string, ReadonlySet<string>>> = {
   check: new Set(ownFlags('src/commands/check.ts')),
   audit: new Set(ownFlags('src/commands/audit.ts')),
+  access: new Set(['arguments', 'lint', 'plan', 'test'].flatMap((part) => ownFlags(`src/commands/access-${part}.ts`))),
   standalone: SERVICE_FLAGS,
   gateway: SERVICE_FLAGS,
   operator: SERVICE_FLAGS,
