@@ -67,6 +67,9 @@ const DAMAGES: readonly Damage[] = [
   { what: 'no record', why: /its record is missing/, of: 'json', change: undefined, isUnreadable: true },
 ];
 
+let seed = 0;
+const random = (bytes: number): Uint8Array => Buffer.alloc(bytes, `-${++seed}`);
+
 /** One gateway over a store. */
 class Gateway {
   readonly store: ResultStore;
@@ -76,7 +79,6 @@ class Gateway {
 
   constructor(id: string, store: ResultStore, clock: Clock) {
     const settings = () => DEFAULT_PAGINATION_SETTINGS;
-    const random = (bytes: number): Uint8Array => crypto.getRandomValues(new Uint8Array(bytes));
     const damages = new Damages();
     const identity = { id, host: '127.0.0.1', port: 1 };
     const onProblem = (message: string): void => {
@@ -165,7 +167,7 @@ export function damagedResultsContract(name: string, make: () => Promise<Damagea
         schedule: (call, ms) => systemClock.schedule(call, ms === 1_000 ? 0 : ms),
       };
       const storage = await make();
-      const requestId = newRequestId('gateway-0', (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
+      const requestId = newRequestId('gateway-0', random);
       const open = async (id: string): Promise<Gateway> => new Gateway(id, await storage.open(id, clock), clock);
       const first = await open('gateway-0');
       const expirationTimeMs = clock.now() + HOUR_MS;

@@ -19,6 +19,7 @@ const KEYED = { owner: 'ann', key: 'one', fingerprint: 'f' };
 let clock: FakeClock;
 let known: Set<string>;
 let problems: string[];
+let seed = 0;
 beforeEach(() => {
   clock = new FakeClock();
   known = new Set();
@@ -29,7 +30,7 @@ function keysOf(notes: ResultNotes, more: Partial<ConstructorParameters<typeof S
   return new SubmissionKeys({
     store: { notes, local: false },
     clock,
-    newId: () => newRequestId('gateway-0', (bytes) => crypto.getRandomValues(new Uint8Array(bytes))),
+    newId: () => newRequestId('gateway-0', (bytes) => Buffer.alloc(bytes, `-${++seed}`)),
     instance: 'a',
     isKnown: async (requestId) => known.has(requestId),
     onProblem: (message) => problems.push(message),
