@@ -216,7 +216,7 @@ describe('a question about access, for each operation and in each form of a name
       for (const [name, row] of ROWS) {
         const allowed = asked(row).filter((one) => {
           const answer = answers[next++]!.decision;
-          expect(able.get(one.join())!.has(token.accessKey), `${one.join(' on ')}`).toBe(answer === 'ALLOW');
+          expect(able.get(one.join())!.has(token.accessKey), one.join(' on ')).toBe(answer === 'ALLOW');
           return answer === 'ALLOW';
         });
         const enough = row.oneOf === true ? 1 : row.asks.length;
