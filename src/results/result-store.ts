@@ -4,6 +4,7 @@ import type { StoredCoding } from './rows/frames.ts';
 import type { ResultNotes } from './notes.ts';
 import type { RawField } from './scanner/fields.ts';
 import type { RecordedIndex, RowIndex } from './rows/row-index.ts';
+import type { StoredDownloads } from './stored-downloads.ts';
 
 /** Everything about a stored result except its rows; stored as the JSON metadata file. */
 export interface ResultRecord extends RecordedIndex {
@@ -52,7 +53,7 @@ export interface RecordedLogicalTable {
 /** A stored result in a listing. */
 export interface StoredResultSummary {
   readonly record: ResultRecord;
-  /** Size of the result in the store. */
+  /** Size of the result in the store, with the files of its downloads. */
   readonly bytes: number;
   readonly dataFile: string;
   readonly metadataFile: string;
@@ -116,6 +117,8 @@ export interface ResultStore {
   readonly local: boolean;
   /** Texts about queries that have no result yet. */
   readonly notes: ResultNotes;
+  /** Files made of results for their downloads. */
+  readonly downloads: StoredDownloads;
   /** Capacity in bytes, independent of the quota; undefined if the store has no limit of its own. */
   readonly capacityBytes?: number;
   /** Never waits: undefined while it is not known. Absent for a store without a limit. */
@@ -149,7 +152,7 @@ export interface ResultStore {
    * @throws {QueryError} store-unavailable
    */
   link?(requestId: string, lifetimeMs: number, signal: AbortSignal): Promise<SignedLink>;
-  /** @returns false if the result did not exist, complete or damaged. An open reader may continue. */
+  /** Deletes a result with the files of its downloads. @returns false if it did not exist, complete or damaged. An open reader may continue. */
   delete(requestId: string, signal: AbortSignal): Promise<boolean>;
   close(): Promise<void>;
 }

@@ -3,6 +3,7 @@ import { streamRows } from '../../src/results/rows/checksums.ts';
 import { readPage } from '../../src/results/rows/page.ts';
 import { newRequestId } from '../../src/results/request-id.ts';
 import type { ResultReader, ResultStore, StoredResultSummary } from '../../src/results/result-store.ts';
+import type { DownloadName } from '../../src/results/stored-downloads.ts';
 import { storeResponse } from '../../src/results/submit/submit.ts';
 import { answerText, collect, responseOf, rowTexts, submission } from '../unit/results/answers.ts';
 import { WAIT_LIMIT_MS } from '../support/limits.ts';
@@ -110,6 +111,52 @@ export function resultStoreContract(name: string, make: () => Promise<StoreUnder
       expect(summary?.bytes).toBeGreaterThanOrEqual(reader.record.rowBytes);
       expect(summary?.dataFile).toContain(reader.record.requestId);
       expect(summary?.metadataFile).not.toBe(summary?.dataFile);
+    });
+
+    it('keeps files of downloads beside the rows, counts them, and deletes them with the result', async () => {
+      const { store } = await make();
+      const reader = await stored(store, rowTexts(3));
+      await reader.close();
+      const { requestId } = reader.record;
+      const [before] = await listed(store);
+      const file = Buffer.from('parquet'.repeat(100_000));
+      const write = async (name: DownloadName, bytes: Uint8Array): Promise<void> => {
+        const writer = await store.downloads.begin(requestId, name, signal());
+        for (let at = 0; at < bytes.length; at += 99_991) await writer.write(bytes.subarray(at, at + 99_991));
+        expect(await store.downloads.open(requestId, name, signal())).toBeUndefined();
+        await writer.commit();
+      };
+      await write('parquet', file);
+      await write('arrow-text', file.subarray(0, 10));
+      const found = await store.downloads.open(requestId, 'parquet', signal());
+      expect(found?.bytes).toBe(file.length);
+      expect(await collect(found!.stream(5, 600_005, signal()))).toBe(file.toString('latin1', 5, 600_005));
+      await found?.close();
+      const [after, ...others] = await listed(store);
+      expect([after!.bytes - before!.bytes, others]).toEqual([file.length + 10, []]);
+      await store.downloads.delete(requestId, 'arrow-text', signal());
+      expect((await listed(store))[0]!.bytes - before!.bytes).toBe(file.length);
+
+      await store.delete(requestId, signal());
+      expect(await store.downloads.open(requestId, 'parquet', signal())).toBeUndefined();
+      expect(await listed(store)).toEqual([]);
+    });
+
+    it('publishes no file of a download that is discarded, or whose result was deleted meanwhile', async () => {
+      const { store } = await make();
+      const reader = await stored(store, rowTexts(3));
+      await reader.close();
+      const { requestId } = reader.record;
+      const discarded = await store.downloads.begin(requestId, 'arrow', signal());
+      await discarded.write(Buffer.from('abc'));
+      await discarded.discard();
+      expect(await store.downloads.open(requestId, 'arrow', signal())).toBeUndefined();
+      const late = await store.downloads.begin(requestId, 'arrow', signal());
+      await late.write(Buffer.from('abc'));
+      await store.delete(requestId, signal());
+      await late.commit();
+      expect(await store.downloads.open(requestId, 'arrow', signal())).toBeUndefined();
+      expect(await listed(store)).toEqual([]);
     });
 
     it('returns sealed rows, and removes them on discard', async () => {

@@ -54,6 +54,8 @@ const PASSED_HEADERS = [
   'accept-encoding',
   'range',
   'if-range',
+  'if-match',
+  'if-none-match',
 ] as const;
 
 /** HTTP client for the other gateways. Close it. */

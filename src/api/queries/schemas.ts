@@ -116,6 +116,12 @@ export const ResultsQuerystring = Type.Object(
           'The form of the response, in place of `Accept`; a page in JSON by default. In CSV, Arrow and Parquet the names of the columns are unique: each further column of a name has a suffix, such as `_1`.',
       }),
     ),
+    types: Type.Optional(
+      StringEnum(['text'], {
+        description:
+          'text: in Arrow and Parquet, TIMESTAMP, BIG_DECIMAL and MAP are texts as the engine writes them. No effect on other formats, which have only these texts.',
+      }),
+    ),
     links: Type.Optional(
       Type.Boolean({
         description:

@@ -1,11 +1,10 @@
 import type * as ArrowModule from 'apache-arrow';
 import type { Data, DataType, Field, RecordBatch, Schema } from 'apache-arrow';
-import { type ColumnBatch, columnBatches, type Columns } from './columns/batches.ts';
+import { type ColumnBatch, columnBatches } from './columns/batches.ts';
 import {
   BooleanColumn,
   BytesColumn,
   type Column,
-  createColumn,
   Float32Column,
   Float64Column,
   Int32Column,
@@ -13,7 +12,10 @@ import {
   ListColumn,
   TextColumn,
 } from './columns/column.ts';
-import { engineNames, uniqueNames } from './columns/unique-names.ts';
+import type { DownloadColumns } from './columns/create-columns.ts';
+import { DECIMAL_PRECISION, DecimalColumn } from './columns/decimals.ts';
+import { MapColumn } from './columns/maps.ts';
+import { TimestampColumn } from './columns/timestamps.ts';
 
 type Arrow = typeof ArrowModule;
 
@@ -23,20 +25,19 @@ const MESSAGE_HEAD_BYTES = 8;
 const END_BYTES = 8;
 
 /**
- * Rows as a stream of Arrow record batches. A type without an exact equivalent in Arrow is text, as the engine writes it. The end marker of the
- * stream shows that it is complete.
+ * Rows as a stream of Arrow record batches. The end marker of the stream shows that it is complete.
  * @param rows pieces of complete rows, each a JSON array with the comma after it
  * @throws {QueryError} bad-response for a value that is not of the type of its column
  */
 export async function* arrowStream(
-  { columnNames, columnDataTypes }: Columns,
+  download: DownloadColumns,
   rows: AsyncIterable<Uint8Array>,
 ): AsyncIterable<Uint8Array> {
+  const { columns } = download;
   // Imported when first used, because it is large.
   const arrow = await import('apache-arrow');
-  const columns = columnDataTypes.map(createColumn);
   const types = columns.map((column) => typeOf(arrow, column));
-  const schema = schemaStream(arrow, columnNames, types);
+  const schema = schemaStream(arrow, download, types);
   const encoder = new BatchEncoder(arrow, types);
   yield schema.subarray(0, -END_BYTES);
   for await (const batch of columnBatches(columns, rows)) yield encoder.message(batch);
@@ -44,9 +45,9 @@ export async function* arrowStream(
 }
 
 /** A complete stream in bytes of its own: the schema, the end marker. */
-function schemaStream(arrow: Arrow, columnNames: readonly string[], types: readonly DataType[]): Uint8Array {
-  const fields = uniqueNames(columnNames).map((name, i) => new arrow.Field(name, types[i] as DataType, true));
-  const schema = new arrow.Schema(fields, new Map(engineNames(columnNames)));
+function schemaStream(arrow: Arrow, { names, metadata }: DownloadColumns, types: readonly DataType[]): Uint8Array {
+  const fields = names.map((name, i) => new arrow.Field(name, types[i] as DataType, true));
+  const schema = new arrow.Schema(fields, new Map(metadata));
   return new arrow.RecordBatchStreamWriter().reset(undefined, schema).finish().toUint8Array(true);
 }
 
@@ -87,6 +88,13 @@ function schemaBytes(stream: Uint8Array): number {
 
 function typeOf(arrow: Arrow, column: Column): DataType {
   if (column instanceof ListColumn) return new arrow.List(new arrow.Field('item', typeOf(arrow, column.items), true));
+  if (column instanceof MapColumn) {
+    const entry = [new arrow.Field('key', new arrow.Utf8(), false), new arrow.Field('value', new arrow.Utf8(), true)];
+    return new arrow.Map_(new arrow.Field('entries', new arrow.Struct(entry), false) as never);
+  }
+  if (column instanceof DecimalColumn) return new arrow.Decimal(column.scale, DECIMAL_PRECISION);
+  // Without a zone: it is that of the broker, which it does not tell.
+  if (column instanceof TimestampColumn) return new arrow.TimestampMillisecond(null);
   if (column instanceof Int32Column) return new arrow.Int32();
   if (column instanceof Int64Column) return new arrow.Int64();
   if (column instanceof Float32Column) return new arrow.Float32();
@@ -104,6 +112,17 @@ function dataOf(arrow: Arrow, type: DataType, column: Column): Data {
   if (column instanceof ListColumn) {
     const child = dataOf(arrow, (type.children[0] as Field).type, column.items);
     return make({ valueOffsets: column.offsets.subarray(0, length + 1), child });
+  }
+  if (column instanceof MapColumn) {
+    const { type: entries } = type.children[0] as Field;
+    const [key, value] = entries.children as [Field, Field];
+    const children = [dataOf(arrow, key.type, column.keys), dataOf(arrow, value.type, column.items)];
+    const child = arrow.makeData({ type: entries, length: column.keys.length, nullCount: 0, children } as never);
+    return make({ valueOffsets: column.offsets.subarray(0, length + 1), child });
+  }
+  if (column instanceof DecimalColumn) {
+    const { buffer } = column.values;
+    return make({ data: new Uint32Array(buffer, 0, 4 * length) });
   }
   if (column instanceof TextColumn || column instanceof BytesColumn) {
     const valueOffsets = column.offsets.subarray(0, length + 1);

@@ -5,11 +5,12 @@ import { QueryError } from '../errors.ts';
 import { type PageRequest, rowRange, rowsOf } from '../rows/page.ts';
 import type { ResultReader } from '../result-store.ts';
 import { arrowStream } from './arrow.ts';
+import { type ColumnTypes, createColumns, decimalScales, hasDecimals } from './columns/create-columns.ts';
 import type { Columns } from './columns/batches.ts';
 import { completeRows } from './complete-rows.ts';
 import { csvHeader, csvRows } from './csv.ts';
 import { CsvLayout } from './csv-layout.ts';
-import type { ExportFormat } from './format.ts';
+import { type ColumnFormat, type ExportFormat, isColumnFormat } from './format.ts';
 import { jsonLines, MAX_SPACE_BYTES } from './json-lines.ts';
 import { parquetStream } from './parquet/parquet.ts';
 
@@ -19,6 +20,8 @@ export interface Export {
   readonly numRows: number;
   /** Bytes of the complete export; undefined where it is known only at the end. */
   readonly length: number | undefined;
+  /** Of a file that was made once: tells its bytes from others of the same rows and rules; empty where there are none. Absent for rows that are converted. */
+  readonly version?: string;
   /** Converts all rows to find `length`; absent where parts of the export cannot be read. */
   readonly measure?: (signal: AbortSignal) => Promise<number>;
   /** Bytes `from` to `to` (exclusive) of the export, in pieces. Parts can be read where there is `length` or `measure`. */
@@ -28,13 +31,27 @@ export interface Export {
 /** Read at most after the end of a part of JSON lines, so that the comma between two rows is recognized: white space, and the start of a row. */
 const LOOK_AHEAD_BYTES = MAX_SPACE_BYTES + 1;
 
+/** What is to be exported. */
+export interface ExportForm {
+  readonly format: ExportFormat;
+  /** Of formats of columns; `exact` by default. */
+  readonly types?: ColumnTypes;
+}
+
+interface ExportOptions extends ExportForm {
+  readonly layouts: LruCache<string, CsvLayout>;
+}
+
+/** Compressed bytes of a row group of Parquet in an export that is converted for each request, of which a caller may have several at once. */
+const GROUP_BYTES = 4 * 1024 * 1024;
+
 /**
  * Prepares the export of some rows.
  * @throws {QueryError} bad-page, bad-response, damaged, not-found, store-unavailable
  */
 export async function exportRows(
   reader: ResultReader,
-  { format, layouts }: { readonly format: ExportFormat; readonly layouts: LruCache<string, CsvLayout> },
+  { format, types, layouts }: ExportOptions,
   request: PageRequest,
   signal: AbortSignal,
 ): Promise<Export> {
@@ -44,48 +61,37 @@ export async function exportRows(
   const rows = { offset: request.offset, numRows };
   if (format === 'csv') return csvExport(indexed, columns, rows, layouts);
   const range = await rowRange(indexed, rows, signal);
-  if (format === 'jsonl') return jsonLinesExport(indexed, range, numRows);
-  return {
-    format,
-    numRows,
-    length: undefined,
-    body: (_from, _to, abort) => convertRows(format, columns, streamRows(indexed, range.from, range.to, abort)),
-  };
+  if (!isColumnFormat(format)) return jsonLinesExport(indexed, range, numRows);
+  const body: Export['body'] = (_from, _to, abort) =>
+    columnRows({ format, types, columns, groupBytes: GROUP_BYTES }, () =>
+      streamRows(indexed, range.from, range.to, abort),
+    );
+  return { format, numRows, length: undefined, body };
 }
 
-/** All rows in a format. @param rows bytes that begin with a row */
-export function convertRows(
-  format: ExportFormat,
-  columns: Columns,
-  rows: AsyncIterable<Uint8Array>,
+/** How rows are written in a format of columns. */
+export interface ColumnForm {
+  readonly format: ColumnFormat;
+  readonly types?: ColumnTypes | undefined;
+  readonly columns: Columns;
+  /** See `parquetStream`. */
+  readonly groupBytes: number;
+}
+
+/**
+ * Rows in a format of columns.
+ * @param rows bytes that begin with a row; read twice where a column has decimals, whose type depends on all values
+ * @throws {QueryError} bad-response for a value that is not of the type of its column
+ */
+export async function* columnRows(
+  { format, types = 'exact', columns, groupBytes }: ColumnForm,
+  rows: () => AsyncIterable<Uint8Array>,
 ): AsyncIterable<Uint8Array> {
-  const convert = CONVERTERS[format];
-  return inTurns(convert === undefined ? ended(jsonLines(rows)) : convert(columns, completeRows(rows)));
-}
-
-/** Formats other than JSON lines, from pieces of complete rows. */
-const CONVERTERS: Readonly<
-  Partial<Record<ExportFormat, (columns: Columns, rows: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>>>
-> = { arrow: arrowStream, csv: csvOf, parquet: parquetStream };
-
-async function* csvOf({ columnNames }: Columns, rows: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  yield csvHeader(columnNames);
-  let count = 0;
-  for await (const batch of rows) {
-    const converted = csvRows(batch, { columns: columnNames.length, first: count });
-    count += converted.rows;
-    yield converted.bytes;
-  }
-}
-
-/** Ends the last line, too. */
-async function* ended(lines: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  let isEmpty = true;
-  for await (const bytes of lines) {
-    isEmpty = false;
-    yield bytes;
-  }
-  if (!isEmpty) yield Buffer.from('\n');
+  const isScaled = types === 'exact' && hasDecimals(columns);
+  const scales = isScaled ? await decimalScales(columns, inTurns(completeRows(rows()))) : undefined;
+  const created = createColumns(columns, types, scales);
+  const pieces = inTurns(completeRows(rows()));
+  yield* format === 'arrow' ? arrowStream(created, pieces) : parquetStream(created, pieces, groupBytes);
 }
 
 /** @param layouts of earlier downloads, by the id of the result and the rows */
@@ -194,13 +200,12 @@ async function* inTurns<T>(pieces: AsyncIterable<T>): AsyncIterable<T> {
 
 /** Columns of a download in a format of columns: each takes memory, and a batch of them is encoded at once, in about 50 ms. */
 const MAX_COLUMNS = 2_000;
-const COLUMN_FORMATS: ReadonlySet<ExportFormat> = new Set(['arrow', 'parquet']);
 
 /** The columns for a download. @throws {QueryError} bad-response */
 export function columnsOf(dataSchema: string, format: ExportFormat): Columns {
   const { columnNames, columnDataTypes } = (JSON.parse(dataSchema) as Partial<Columns> | null) ?? {};
   if (isTexts(columnNames) && isTexts(columnDataTypes) && columnNames.length === columnDataTypes.length) {
-    if (columnNames.length <= MAX_COLUMNS || !COLUMN_FORMATS.has(format)) return { columnNames, columnDataTypes };
+    if (columnNames.length <= MAX_COLUMNS || !isColumnFormat(format)) return { columnNames, columnDataTypes };
     throw new QueryError(
       'bad-response',
       `the result has ${columnNames.length} columns; \`format=${format}\` can have ${MAX_COLUMNS}: read it as CSV, as JSON lines or in pages`,

@@ -1,7 +1,13 @@
 import { qualityOf as qualityIn } from '../../platform/quality.ts';
 
 /** A form in which rows of a result can be downloaded. */
-export type ExportFormat = 'jsonl' | 'csv' | 'arrow' | 'parquet';
+export type ExportFormat = 'jsonl' | 'csv' | ColumnFormat;
+
+export type ColumnFormat = 'arrow' | 'parquet';
+
+export function isColumnFormat(format: ExportFormat): format is ColumnFormat {
+  return format === 'arrow' || format === 'parquet';
+}
 
 interface FormatDescription {
   readonly contentType: string;
@@ -31,13 +37,13 @@ export const EXPORT_FORMATS: Readonly<Record<ExportFormat, FormatDescription>> =
     contentType: 'application/vnd.apache.arrow.stream',
     mediaTypes: ['application/vnd.apache.arrow.stream'],
     extension: 'arrows',
-    tag: 'arrows2',
+    tag: 'arrows3',
   },
   parquet: {
     contentType: 'application/vnd.apache.parquet',
     mediaTypes: ['application/vnd.apache.parquet'],
     extension: 'parquet',
-    tag: 'parquet2',
+    tag: 'parquet3',
     isCompressed: true,
   },
 };

@@ -41,6 +41,12 @@ export interface StoredRows extends Pick<ResultReader, 'read' | 'stream' | 'forg
   readonly record: Pick<ResultRecord, 'rowBytes'>;
 }
 
+/** What is read with `streamRows`: rows, or another file that has checksums of its blocks. */
+export interface StreamedRows {
+  readonly reader: Omit<StoredRows, 'read'>;
+  readonly index: Pick<RowIndex, 'checksums' | 'frames'>;
+}
+
 /** A result that is being read, with its index. */
 export interface IndexedReader<Reader extends StoredRows = ResultReader> {
   readonly reader: Reader;
@@ -72,7 +78,7 @@ export async function readRows(
 
 /** Like `readRows`, in pieces of bounded size; a piece is returned after its block was verified. A block that is damaged is read once more. */
 export async function* streamRows(
-  indexed: IndexedReader<StoredRows>,
+  indexed: StreamedRows,
   from: number,
   to: number,
   signal: AbortSignal,
@@ -94,7 +100,7 @@ export async function* streamRows(
 }
 
 async function* streamOnce(
-  indexed: IndexedReader<StoredRows>,
+  indexed: StreamedRows,
   from: number,
   to: number,
   signal: AbortSignal,
@@ -155,7 +161,7 @@ async function readBlocks(
 
 /** Like `readBlocks`, in pieces of bounded size. */
 function streamBlocks(
-  { reader, index }: IndexedReader<StoredRows>,
+  { reader, index }: StreamedRows,
   blocks: RowBlocks,
   signal: AbortSignal,
 ): AsyncIterable<Uint8Array> {

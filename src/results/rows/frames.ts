@@ -54,7 +54,7 @@ export function framesOf(sizes: Uint32Array): RowFrames {
 
 /** Where complete blocks of rows are stored. @param range of the rows, from the start of a block to the end of one */
 export function storedRange(
-  { checksums, frames }: RowIndex,
+  { checksums, frames }: Pick<RowIndex, 'checksums' | 'frames'>,
   range: { readonly from: number; readonly to: number },
 ): { readonly from: number; readonly to: number } {
   if (checksums === undefined || frames === undefined) return range;

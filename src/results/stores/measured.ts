@@ -2,6 +2,7 @@ import type { MonotonicClock } from '../../platform/clock.ts';
 import { isTimeout } from '../../platform/deadline.ts';
 import type { QueryMetrics, StoreOperation } from '../metrics.ts';
 import type { ResultReader, ResultStore, ResultWriter } from '../result-store.ts';
+import type { StoredDownloads } from '../stored-downloads.ts';
 
 /** Wraps a store with metrics for call durations and failures; calls aborted by the caller are not failures. */
 export function measuredStore(store: ResultStore, metrics: QueryMetrics, clock: MonotonicClock): ResultStore {
@@ -62,9 +63,29 @@ export function measuredStore(store: ResultStore, metrics: QueryMetrics, clock: 
     commit: async (record) => reader(await timed('commit', submitter, () => inner.commit(record))),
     discard: () => inner.discard(),
   });
+  const downloads: StoredDownloads = {
+    begin: async (requestId, name, signal) => {
+      const inner = await timed('begin', signal, () => store.downloads.begin(requestId, name, signal));
+      return {
+        write: (bytes) => timed('write', signal, () => inner.write(bytes)),
+        commit: () => timed('commit', signal, () => inner.commit()),
+        discard: () => inner.discard(),
+      };
+    },
+    open: async (requestId, name, signal) => {
+      const inner = await timed('open', signal, () => store.downloads.open(requestId, name, signal));
+      if (inner === undefined) return undefined;
+      const { bytes } = inner;
+      const stream = (from: number, to: number, abort: AbortSignal): AsyncIterable<Uint8Array> =>
+        timedPieces('read', abort, inner.stream(from, to, abort));
+      return { bytes, stream, close: () => inner.close() };
+    },
+    delete: (requestId, name, signal) => timed('delete', signal, () => store.downloads.delete(requestId, name, signal)),
+  };
   return {
     local: store.local,
     notes: store.notes,
+    downloads,
     ...(store.capacityBytes !== undefined && { capacityBytes: store.capacityBytes }),
     ...(store.compression !== undefined && { compression: store.compression }),
     start: (signal) => store.start(signal),

@@ -2,18 +2,19 @@ import { LruCache } from '../../platform/lru.ts';
 import type { WallClock } from '../../platform/clock.ts';
 import { Damages } from '../rows/damages.ts';
 import { isDamaged, notFound } from '../errors.ts';
-import { type Export, exportRows } from '../export/export.ts';
+import { type Export, type ExportForm, exportRows } from '../export/export.ts';
 import type { CsvLayout } from '../export/csv-layout.ts';
-import type { ExportFormat } from '../export/format.ts';
+import { isColumnFormat } from '../export/format.ts';
 import { ExportLimit } from '../export/limit.ts';
+import { MadeFiles } from '../export/made-files.ts';
 import { linkRows, type ResultLinks } from '../links/links.ts';
 import { NO_METRICS, type QueryMetrics } from '../metrics.ts';
 import { type GatewayIdentity, holderAddress, type PaginationOptions } from './options.ts';
-import { type HolderAddress, type Page, type PageRequest, readPage } from '../rows/page.ts';
+import { type HolderAddress, type Page, type PageRequest, readPage, rowsOf } from '../rows/page.ts';
 import { Readers } from '../rows/readers.ts';
 import { Renewal } from '../retention/renewal.ts';
 import { isRequestId } from '../request-id.ts';
-import type { ResultReader, ResultStore, StoredResultSummary } from '../result-store.ts';
+import type { ResultReader, ResultRecord, ResultStore, StoredResultSummary } from '../result-store.ts';
 import type { PaginationSettings } from '../settings.ts';
 import { Submissions } from './submissions.ts';
 import { type StoreUsage, usageOf } from '../retention/usage.ts';
@@ -24,6 +25,20 @@ export interface DeletableResult {
   /** Undefined if the record cannot be read. */
   readonly owner: string | undefined;
   readonly expirationTimeMs: number;
+}
+
+export interface ExportRequest extends ExportForm {
+  /** SRN. */
+  readonly caller: string;
+  /** Whether only the length is asked for: no rows are sent. */
+  readonly isHead?: boolean;
+  /** Whether parts of the download are asked for, or its length. */
+  readonly needsFile?: boolean;
+}
+
+/** Whether rows are converted for the request. The length of JSON lines is known, that of a part in a format of columns is not found. */
+function takesPlace({ format, isHead }: ExportRequest): boolean {
+  return isHead !== true || format === 'csv';
 }
 
 /** Serves the results of queries in pages; `submissions` stores them. Records the owner of a result; callers of this class check access. */
@@ -39,6 +54,7 @@ export class PaginatedQueries {
   readonly #damages: Damages;
   readonly #exports: ExportLimit;
   readonly #layouts = new LruCache<string, CsvLayout>({ maxWeight: MAX_LAYOUTS });
+  readonly #files: MadeFiles;
   readonly #renewal: Renewal;
 
   constructor(options: PaginationOptions) {
@@ -50,6 +66,11 @@ export class PaginatedQueries {
     this.#damages = options.damages ?? new Damages();
     this.#metrics = options.metrics ?? NO_METRICS;
     this.#exports = new ExportLimit(() => options.settings().downloads, options.limits);
+    this.#files = new MadeFiles({
+      downloads: options.store.downloads,
+      open: (requestId, signal) => this.open(requestId, signal),
+      clock: options.clock,
+    });
     this.#renewal = new Renewal(options);
     this.submissions = new Submissions(options, this.#readers);
   }
@@ -104,20 +125,21 @@ export class PaginatedQueries {
   }
 
   /**
-   * Prepares a download of rows. The caller must call `release` when it has ended. `caller` is an SRN; undefined where no rows will be read, so that
-   * no place is taken.
-   * @throws {QueryError} bad-page, busy, damaged, not-found, store-unavailable
+   * Prepares a download of rows. The caller must call `release` when it has ended.
+   * @throws {QueryError} bad-page, bad-response, busy, damaged, not-found, store-unavailable
    */
   async export(
     reader: ResultReader,
-    { format, caller }: { readonly format: ExportFormat; readonly caller: string | undefined },
+    asked: ExportRequest,
     request: PageRequest,
     signal: AbortSignal,
   ): Promise<Export & { readonly release: () => void }> {
     const { record } = reader;
-    const release = caller === undefined ? () => undefined : this.#exports.begin(caller);
+    const file = await this.#damages.noting(record, request, this.#fileExport(record, asked, request, signal));
+    if (file !== undefined) return file;
+    const release = takesPlace(asked) ? this.#exports.begin(asked.caller) : () => undefined;
     try {
-      const found = await exportRows(reader, { format, layouts: this.#layouts }, request, signal);
+      const found = await exportRows(reader, { ...asked, layouts: this.#layouts }, request, signal);
       await this.#renewal.renew(record);
       const body: Export['body'] = (from, to, abort) =>
         this.#damages.watched(record, request, found.body(from, to, abort));
@@ -130,6 +152,27 @@ export class PaginatedQueries {
       this.#damages.note(record, request, error);
       throw error;
     }
+  }
+
+  /** The file of a whole result in a format of columns; undefined for other exports, and where the store has no space for it. */
+  async #fileExport(
+    record: ResultRecord,
+    { format, types = 'exact', caller, needsFile = true }: ExportRequest,
+    request: PageRequest,
+    signal: AbortSignal,
+  ): Promise<(Export & { readonly release: () => void }) | undefined> {
+    const numRows = rowsOf(record, request);
+    if (!isColumnFormat(format) || numRows !== record.rowCount) return undefined;
+    // The reader of a stream of Arrow works while a large result is converted. Its bytes are those of the file.
+    const isMade = needsFile || format === 'parquet' || record.rowBytes <= MAX_MADE_FIRST_BYTES;
+    const file = await this.#files.open(record, { format, types }, isMade ? caller : undefined, signal);
+    if (file === undefined) return undefined;
+    await this.#renewal.renew(record);
+    const { length } = file;
+    // The bytes of Parquet depend on the version of its compression.
+    const version = format === 'parquet' ? file.version : '';
+    const body: Export['body'] = (from, to, abort) => file.stream(from, to, abort);
+    return { format, numRows, length, version, body, release: () => void file.close().catch(() => undefined) };
   }
 
   /**
@@ -172,5 +215,7 @@ export class PaginatedQueries {
   }
 }
 
+/** Rows of which a stream of Arrow is made before it is sent, so that its length is known. */
+const MAX_MADE_FIRST_BYTES = 8 * 1024 * 1024;
 /** CSV downloads that can be resumed quickly. */
 const MAX_LAYOUTS = 64;

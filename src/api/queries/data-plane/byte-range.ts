@@ -6,11 +6,14 @@ export interface ByteRange {
   readonly to: number;
 }
 
-const RANGE = /^bytes=(\d{0,15})-(\d{0,15})$/;
+/** Numbers of any length are ranges: those beyond the end are cut, or not satisfiable. */
+const RANGE = /^bytes=\s*(\d*)-(\d*)\s*$/i;
+const NOTHING = /^bytes=\s*-\s*$/i;
 
 /** Whether `byteRange` may return a part. */
 export function asksForPart({ range, 'if-range': ifRange }: IncomingHttpHeaders, etag: string): boolean {
-  return RANGE.test(range ?? '') && range !== 'bytes=-' && (ifRange === undefined || ifRange === etag);
+  const isRange = RANGE.test(range ?? '') && !NOTHING.test(range ?? '');
+  return isRange && (ifRange === undefined || ifRange === etag);
 }
 
 /**

@@ -1,12 +1,15 @@
 import { admit } from '../../server/admission/admit.ts';
 import type { PageRequest } from '../../../results/rows/page.ts';
-import { acceptedFormat, EXPORT_FORMATS, type ExportFormat } from '../../../results/export/format.ts';
-import type { ResultReader } from '../../../results/result-store.ts';
+import type { Export } from '../../../results/export/export.ts';
+import { acceptedFormat, EXPORT_FORMATS, type ExportFormat, isColumnFormat } from '../../../results/export/format.ts';
+import type { ResultReader, ResultRecord } from '../../../results/result-store.ts';
+import type { Coding } from '../../server/content-coding.ts';
 import { HttpError } from '../../server/errors.ts';
 import { asksForPart, byteRange, type ByteRange } from './byte-range.ts';
 import { CODING_BYTES, codingFor } from './coding.ts';
 import type { DataPlaneDependencies } from './dependencies.ts';
 import type { Exchange } from './exchange.ts';
+import { precondition } from './preconditions.ts';
 import { sendBody, VARY } from './send.ts';
 import { whileAllowed } from './while-allowed.ts';
 
@@ -24,52 +27,118 @@ export function exportFormat({ headers }: Exchange, format: string | undefined):
 
 export interface ExportRequest extends PageRequest {
   readonly format: ExportFormat;
+  readonly types: 'text' | undefined;
 }
 
-/** Streams rows of a result in constant memory, with back-pressure. */
+/** Memory of a download that is read from a file. */
+const FILE_BYTES = 512 * 1024;
+
+type Parts = Pick<DataPlaneDependencies, 'queries' | 'memory' | 'settings'>;
+
+/** A download before its first byte. */
+interface Download {
+  readonly found: Export;
+  readonly coding: Coding | undefined;
+  readonly etag: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Sends rows of a result in constant memory, with back-pressure. */
 export async function sendExport(
   exchange: Exchange,
   reader: ResultReader,
   request: ExportRequest,
-  { queries, memory, settings }: Pick<DataPlaneDependencies, 'queries' | 'memory' | 'settings'>,
+  parts: Parts,
 ): Promise<void> {
-  const { format, offset } = request;
   const { signal } = exchange;
   const isHead = exchange.method === 'HEAD';
+  const { found, coding, etag, headers } = await begunDownload(exchange, reader, request, parts);
+  const condition = precondition(exchange.headers, etag);
+  if (condition === 'failed')
+    throw new HttpError(412, `\`If-Match\` is not the ETag of the download: ${etag}`, { headers: { etag } });
+  if (condition === 'not-modified') return sendBody(exchange, { status: 304, headers: { etag, vary: VARY } }, NOTHING);
+  const body = async (from: number, to: number): Promise<AsyncIterable<Uint8Array>> => {
+    if (isHead) return NOTHING;
+    const before = found.version === undefined ? PIECES_BEFORE_HEAD[found.format] : 1;
+    return begun(whileAllowed(exchange, reader.record, found.body(from, to, signal)), before);
+  };
+  const isMeasured = coding === undefined && (isHead || asksForPart(exchange.headers, etag));
+  const length = found.length ?? (isMeasured ? await found.measure?.(signal) : undefined);
+  if (coding === undefined && length !== undefined) return sendPart(exchange, { headers, etag, length }, body);
+  const whole = await body(0, length ?? Number.MAX_SAFE_INTEGER);
+  return sendBody(exchange, { status: 200, headers, coding }, whole);
+}
+
+/** Waits for memory, and for the file of the download where there is one. */
+async function begunDownload(
+  exchange: Exchange,
+  reader: ResultReader,
+  request: ExportRequest,
+  { queries, memory, settings }: Parts,
+): Promise<Download> {
+  const { format, types = 'exact' } = request;
+  const { signal } = exchange;
+  const { record } = reader;
+  const isHead = exchange.method === 'HEAD';
   const caller = exchange.principal.srn;
-  // A HEAD converts no rows, so it needs neither their memory nor a place of a download.
-  const lease = isHead ? undefined : await admit(memory, caller, { units: EXPORT_BYTES + CODING_BYTES, signal });
-  exchange.onClose(() => lease?.release());
-  const found = await queries.export(reader, { format, caller: isHead ? undefined : caller }, request, signal);
+  const expected = expectedBytes(request, record, isHead);
+  const lease = await admit(memory, caller, { units: expected, signal });
+  exchange.onClose(() => lease.release());
+  const needsFile = isHead || exchange.headers.range !== undefined;
+  const found = await queries.export(reader, { format, types, caller, isHead, needsFile }, request, signal);
   exchange.onClose(found.release);
-  const { numRows, measure } = found;
-  const { requestId } = reader.record;
-  const { contentType, extension, tag, isCompressed } = EXPORT_FORMATS[format];
-  // A stored result never changes, so its id, the rows and the rules of the format identify the bytes.
-  const etag = `"${requestId}.${offset}.${numRows}.${tag}"`;
+  const { contentType, extension, isCompressed } = EXPORT_FORMATS[format];
   const coding = isCompressed === true ? undefined : codingFor(exchange, found.length, settings());
-  if (coding === undefined) lease?.resize(EXPORT_BYTES);
+  const isConverted = found.version === undefined && !isHead;
+  lease.resize(
+    (isConverted ? EXPORT_BYTES : Math.min(expected, EXPORT_BYTES)) + (coding === undefined ? 0 : CODING_BYTES),
+  );
+  const etag = etagOf(record.requestId, request, found, coding);
   const headers = {
-    'content-type': contentType,
-    'content-disposition': `attachment; filename="${requestId}.${extension}"`,
-    'x-olap-warden-rows': String(numRows),
     etag,
     vary: VARY,
-    'accept-ranges': found.length === undefined && measure === undefined ? 'none' : 'bytes',
+    'accept-ranges': coding === undefined && hasParts(found, request, record) ? 'bytes' : 'none',
+    'content-type': contentType,
+    'content-disposition': `attachment; filename="${record.requestId}.${extension}"`,
+    'x-olap-warden-rows': String(found.numRows),
   };
-  const body = async (from: number, to: number): Promise<AsyncIterable<Uint8Array>> => {
-    const pieces = found.body(from, to, signal);
-    return isHead ? pieces : begun(whileAllowed(exchange, reader.record, pieces), PIECES_BEFORE_HEAD[format]);
-  };
-  const whole = (): Promise<AsyncIterable<Uint8Array>> => body(0, found.length ?? Number.MAX_SAFE_INTEGER);
-  if (coding !== undefined) {
-    // The bytes are others, so they have another ETag, and a part of them cannot be requested.
-    const coded = { ...headers, etag: `${etag.slice(0, -1)}.${coding}"`, 'accept-ranges': 'none' };
-    return sendBody(exchange, { status: 200, headers: coded, coding }, await whole());
-  }
-  const length = found.length ?? (!isHead && asksForPart(exchange.headers, etag) ? await measure?.(signal) : undefined);
-  if (length === undefined) return sendBody(exchange, { status: 200, headers }, await whole());
-  return sendPart(exchange, { headers, etag, length }, body);
+  return { found, coding, etag, headers };
+}
+
+function hasParts({ length, measure, format }: Export, request: ExportRequest, record: ResultRecord): boolean {
+  // A stream of Arrow has the bytes of the file that a request for a part of it makes.
+  return length !== undefined || measure !== undefined || (format === 'arrow' && isWhole(request, record));
+}
+
+/** A file of a whole result is usual in a format of columns. Programs that read one request many parts of it at once. */
+function expectedBytes(request: ExportRequest, record: ResultRecord, isHead: boolean): number {
+  const { format } = request;
+  const isFile = isColumnFormat(format) && isWhole(request, record);
+  return isFile || (isHead && format !== 'csv') ? FILE_BYTES : EXPORT_BYTES + CODING_BYTES;
+}
+
+function isWhole({ offset, numRows }: PageRequest, { rowCount }: ResultRecord): boolean {
+  return offset === 0 && numRows >= rowCount;
+}
+
+const NOTHING: AsyncIterable<Uint8Array> = {
+  async *[Symbol.asyncIterator]() {},
+};
+
+/**
+ * A stored result never changes, so its id, the rows, and the rules of the format identify the bytes; with its version those of a file that was made once.
+ * A coding has other bytes, of which no parts can be requested.
+ */
+function etagOf(
+  requestId: string,
+  { offset, format, types }: ExportRequest,
+  { numRows, version }: Pick<Export, 'numRows' | 'version'>,
+  coding: Coding | undefined,
+): string {
+  const { tag } = EXPORT_FORMATS[format];
+  const isText = types === 'text' && isColumnFormat(format);
+  const parts = [requestId, offset, numRows, tag, isText ? types : undefined, version, coding];
+  return `"${parts.filter((part) => part !== undefined && part !== '').join('.')}"`;
 }
 
 /** Sends the requested part, or everything. */

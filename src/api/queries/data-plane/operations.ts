@@ -18,12 +18,9 @@ import {
 import { QueryStatus } from '../status-schemas.ts';
 
 const text = (example: string): object => ({ schema: Type.String(), example });
-const PARTS = {
+const DOWNLOADS = {
   'application/x-ndjson': text('["Oslo",42]\n'),
   'text/csv': text('city,orders\r\nOslo,42\r\n'),
-};
-const DOWNLOADS = {
-  ...PARTS,
   'application/vnd.apache.arrow.stream': text('(binary)'),
   'application/vnd.apache.parquet': text('(binary)'),
 };
@@ -55,8 +52,10 @@ const ROWS_RESPONSES = {
       ...DOWNLOADS,
     },
   },
-  206: { description: 'A part of a download of JSON lines or CSV.', content: PARTS },
+  206: { description: 'A part of a download.', content: DOWNLOADS },
+  304: Type.Null({ description: 'The download is that of `If-None-Match`.' }),
   ...READ_ERRORS,
+  412: ErrorBody,
   416: ErrorBody,
 };
 

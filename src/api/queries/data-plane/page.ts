@@ -43,7 +43,7 @@ export async function sendResultPage(
   }
   const { peers } = dependencies;
   const { requestId } = readRequestId({ requestId: requestClass.segments[1] });
-  const { offset, numRows, form } = readWanted(exchange, requestClass);
+  const { offset, numRows, form, types } = readWanted(exchange, requestClass);
   const { signal } = exchange;
   const { span } = exchange.trail;
   const holder = await holderOf(exchange, requestId, peers);
@@ -57,7 +57,7 @@ export async function sendResultPage(
       if (form === 'links') await sendLinks(exchange, reader, rows, dependencies);
       else
         await traced(span, 'export result', () =>
-          sendExport(exchange, reader, { format: form, ...rows }, dependencies),
+          sendExport(exchange, reader, { format: form, types, ...rows }, dependencies),
         );
       return;
     }
@@ -74,17 +74,19 @@ interface WantedRows {
   readonly offset: number;
   readonly numRows: number | undefined;
   readonly form: 'page' | 'links' | ExportFormat;
+  /** Of a download in a format of columns. */
+  readonly types: 'text' | undefined;
 }
 
 /** @throws {RequestValidationError} 400; {HttpError} 400 */
 function readWanted(exchange: Exchange, { segments, parameters }: RequestClass): WantedRows {
-  const { offset, numRows, format, links } = readResultsParameters(parameters);
+  const { offset, numRows, format, links, types } = readResultsParameters(parameters);
   if (links === true && format !== undefined)
     throw new HttpError(400, '`links` cannot be combined with `format`: the bucket has the rows as they are stored');
   const form = links === true ? 'links' : (exportFormat(exchange, format) ?? 'page');
   // Only a page has a required offset: a download and links begin with the first row, and so does Pinot's own path.
   if (form === 'page' && offset === undefined && segments[0] !== CURSOR_PREFIX) readPageParameters(parameters);
-  return { offset: offset ?? 0, numRows, form };
+  return { offset: offset ?? 0, numRows, form, types };
 }
 
 async function sendLinks(

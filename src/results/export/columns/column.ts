@@ -15,7 +15,7 @@ import {
 import { doubleOf, intOf, longOf, notOfType, shortDecimal, shortInteger, writeLong } from './numbers.ts';
 
 /** Small, because a result may have thousands of columns; a multiple of 8. */
-const FIRST_CAPACITY = 64;
+export const FIRST_CAPACITY = 64;
 /** A column keeps its memory for the next batch unless it is more than this many times what the last one used. */
 const KEPT_TIMES = 4;
 const ALL_VALID = 0xff;
@@ -42,7 +42,7 @@ export abstract class Column {
    */
   append(bytes: Uint8Array, from: number): number {
     const i = this.length;
-    if (i === this.#capacity) this.#resize(2 * i);
+    if (i === this.capacity) this.#resize(2 * i);
     this.length = i + 1;
     if (bytes[from] !== LETTER_N) return this.appendValue(bytes, from, i);
     this.validity[i >> 3] = (this.validity[i >> 3] as number) & ~(1 << (i & 7));
@@ -53,7 +53,7 @@ export abstract class Column {
 
   /** Removes all values. */
   clear(): void {
-    const isLarge = this.#capacity > FIRST_CAPACITY && this.#capacity > KEPT_TIMES * this.length;
+    const isLarge = this.capacity > FIRST_CAPACITY && this.capacity > KEPT_TIMES * this.length;
     this.length = 0;
     this.nullCount = 0;
     if (isLarge) this.#resize(FIRST_CAPACITY);
@@ -66,7 +66,7 @@ export abstract class Column {
   /** Makes room for so many values. */
   protected abstract resize(capacity: number): void;
 
-  get #capacity(): number {
+  protected get capacity(): number {
     return 8 * this.validity.length;
   }
 
@@ -79,7 +79,10 @@ export abstract class Column {
 }
 
 /** Copies as many elements as fit. */
-function copyInto<T extends Uint8Array | Int32Array | BigInt64Array | Float32Array | Float64Array>(to: T, from: T): T {
+export function copyInto<T extends Uint8Array | Int32Array | BigInt64Array | Float32Array | Float64Array>(
+  to: T,
+  from: T,
+): T {
   to.set((from.length > to.length ? from.subarray(0, to.length) : from) as never);
   return to;
 }
@@ -306,32 +309,5 @@ export class ListColumn extends Column {
 
   protected override resize(capacity: number): void {
     this.offsets = copyInto(new Int32Array(capacity + 1), this.offsets);
-  }
-}
-
-const ARRAY = '_ARRAY';
-
-/** A column for values of a type of the engine. A type without an exact equivalent is text, as the engine writes it. */
-export function createColumn(type: string): Column {
-  return type.endsWith(ARRAY) ? new ListColumn(createItems(type.slice(0, -ARRAY.length))) : createItems(type);
-}
-
-/** A column for single values. The engine has no lists of lists: those would be texts. */
-function createItems(type: string): Column {
-  switch (type) {
-    case 'INT':
-      return new Int32Column();
-    case 'LONG':
-      return new Int64Column();
-    case 'FLOAT':
-      return new Float32Column();
-    case 'DOUBLE':
-      return new Float64Column();
-    case 'BOOLEAN':
-      return new BooleanColumn();
-    case 'BYTES':
-      return new BytesColumn();
-    default:
-      return new TextColumn();
   }
 }

@@ -1,34 +1,34 @@
 import { promisify } from 'node:util';
 import { constants, crc32, zstdCompress } from 'node:zlib';
-import { type ColumnBatch, columnBatches, type Columns } from '../columns/batches.ts';
-import { type Column, createColumn } from '../columns/column.ts';
-import { engineNames, uniqueNames } from '../columns/unique-names.ts';
-import { fileMetadata, pageHeader, rowGroup } from './metadata.ts';
+import { type ColumnBatch, columnBatches } from '../columns/batches.ts';
+import type { Column } from '../columns/column.ts';
+import type { DownloadColumns } from '../columns/create-columns.ts';
+import { NumberBounds } from './bounds.ts';
+import { fileMetadata, type Leaf, leavesOf, pageHeader, rowGroup } from './metadata.ts';
 import type { ThriftValue } from './thrift.ts';
-import { pageBody } from './values.ts';
+import { type PageBody, pageBodies } from './values.ts';
 
 const compress = promisify(zstdCompress);
 /** The fastest level: a download must not occupy the threads that also read files. */
 const COMPRESSION = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
-/** A row group is held in memory, because its columns follow one after the other. It ends at one of these sizes. */
-const GROUP_COMPRESSED_BYTES = 4 * 1024 * 1024;
-const GROUP_BYTES = 64 * 1024 * 1024;
+/** A row group is held in memory, because its columns follow one after the other. It ends at one of these sizes, or at that of `parquetStream`. */
+const GROUP_BYTES = 128 * 1024 * 1024;
 const MAGIC = Buffer.from('PAR1');
 const LENGTH_BYTES = 4;
 
 /**
- * Rows as a Parquet file: row groups of bounded size, whose columns have a page for each batch of rows, compressed with zstd. A type without an exact
- * equivalent is text, as the engine writes it. The metadata at the end of the file shows that it is complete.
+ * Rows as a Parquet file: row groups of bounded size, whose columns have a page for each batch of rows, compressed with zstd. The metadata at the end of
+ * the file shows that it is complete.
+ * @param groupBytes of a row group, compressed: each is held in memory, and readers scan them in parallel
  * @param rows pieces of complete rows, each a JSON array with the comma after it
  * @throws {QueryError} bad-response for a value that is not of the type of its column
  */
 export async function* parquetStream(
-  { columnNames, columnDataTypes }: Columns,
+  { columns, names, metadata: keyValues }: DownloadColumns,
   rows: AsyncIterable<Uint8Array>,
+  groupBytes: number,
 ): AsyncIterable<Uint8Array> {
-  const columns = columnDataTypes.map(createColumn);
-  const names = uniqueNames(columnNames);
   const named = columns.map((column, i) => [names[i] as string, column] as const);
   const groups: ThriftValue[] = [];
   let numRows = 0;
@@ -39,7 +39,7 @@ export async function* parquetStream(
     if (numRows === 0) yield MAGIC;
     await group.add(batch);
     numRows += batch.numRows;
-    if (!group.isFull) continue;
+    if (group.bytes < GROUP_BYTES && group.compressedBytes < groupBytes) continue;
     groups.push(group.metadata(offset));
     yield* group.pages();
     offset += group.compressedBytes;
@@ -50,21 +50,26 @@ export async function* parquetStream(
     groups.push(group.metadata(offset));
     yield* group.pages();
   }
-  const metadata = fileMetadata({ columns: named, keyValues: engineNames(columnNames) }, numRows, groups);
+  const metadata = fileMetadata({ columns: named, keyValues }, numRows, groups);
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt32LE(metadata.length);
   yield Buffer.concat([metadata, length, MAGIC]);
 }
 
-/** Pages of a column. */
+/** Pages of a leaf. */
 class Chunk {
+  readonly leaf: Leaf;
   readonly pages: Uint8Array[] = [];
+  readonly bounds = new NumberBounds();
   numValues = 0;
   uncompressedBytes = 0;
   compressedBytes = 0;
 
-  async add(column: Column): Promise<void> {
-    const { numValues, bytes } = pageBody(column);
+  constructor(leaf: Leaf) {
+    this.leaf = leaf;
+  }
+
+  async add({ numValues, bytes }: PageBody): Promise<void> {
     const compressed = await compress(bytes, COMPRESSION);
     const sizes = { numValues, uncompressedBytes: bytes.length, compressedBytes: compressed.length };
     const header = pageHeader({ ...sizes, crc: crc32(compressed) });
@@ -77,27 +82,32 @@ class Chunk {
 
 class RowGroup {
   numRows = 0;
-  readonly #columns: readonly (readonly [string, Column])[];
-  readonly #chunks: readonly Chunk[];
+  readonly #columns: readonly (readonly [column: Column, chunks: readonly Chunk[]])[];
 
   constructor(columns: readonly (readonly [string, Column])[]) {
-    this.#columns = columns;
-    this.#chunks = columns.map(() => new Chunk());
+    this.#columns = columns.map(([name, column]) => [column, leavesOf(name, column).map((leaf) => new Chunk(leaf))]);
   }
 
   get compressedBytes(): number {
     return this.#chunks.reduce((sum, { compressedBytes }) => sum + compressedBytes, 0);
   }
 
-  get isFull(): boolean {
-    const bytes = this.#chunks.reduce((sum, { uncompressedBytes }) => sum + uncompressedBytes, 0);
-    return bytes >= GROUP_BYTES || this.compressedBytes >= GROUP_COMPRESSED_BYTES;
+  get bytes(): number {
+    return this.#chunks.reduce((sum, { uncompressedBytes }) => sum + uncompressedBytes, 0);
   }
 
   /** One column after the other, so that a download needs one thread. */
-  async add({ numRows, columns }: ColumnBatch): Promise<void> {
-    for (const [i, column] of columns.entries()) await this.#chunks[i]?.add(column);
+  async add({ numRows }: ColumnBatch): Promise<void> {
+    for (const [column, chunks] of this.#columns) {
+      for (const [i, body] of pageBodies(column).entries()) await chunks[i]?.add(body);
+      // Bounds of items would be those of the lists.
+      if (chunks[0]?.leaf.column === column) chunks[0].bounds.add(column);
+    }
     this.numRows += numRows;
+  }
+
+  get #chunks(): readonly Chunk[] {
+    return this.#columns.flatMap(([, chunks]) => chunks);
   }
 
   *pages(): Iterable<Uint8Array> {
@@ -107,9 +117,9 @@ class RowGroup {
   /** @param from offset of the group in the file */
   metadata(from: number): ThriftValue {
     let offset = from;
-    const chunks = this.#columns.map(([name, column], i) => {
-      const { numValues, uncompressedBytes, compressedBytes } = this.#chunks[i] as Chunk;
-      const chunk = { column, name, offset, numValues, uncompressedBytes, compressedBytes };
+    const chunks = this.#chunks.map(({ leaf, numValues, uncompressedBytes, compressedBytes, bounds }) => {
+      const known = bounds.of(leaf.column);
+      const chunk = { leaf, offset, numValues, uncompressedBytes, compressedBytes, bounds: known };
       offset += compressedBytes;
       return chunk;
     });

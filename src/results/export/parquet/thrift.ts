@@ -4,6 +4,8 @@ export interface ThriftValue {
   readonly bytes: Uint8Array;
 }
 
+/** A field of a structure has its boolean in its type. */
+const [TRUE, FALSE] = [1, 2] as const;
 const I32 = 5;
 const I64 = 6;
 const BINARY = 8;
@@ -12,6 +14,11 @@ const STRUCT = 12;
 /** The size of a list up to this one is in its first byte. */
 const MAX_SHORT_LIST = 14;
 const STOP = Buffer.of(0);
+
+/** A field of a structure, not an item of a list. */
+export function bool(value: boolean): ThriftValue {
+  return { type: value ? TRUE : FALSE, bytes: Buffer.alloc(0) };
+}
 
 /** @param value signed, of 32 bits */
 export function i32(value: number): ThriftValue {
@@ -24,8 +31,11 @@ export function i64(value: number): ThriftValue {
 }
 
 export function text(value: string): ThriftValue {
-  const bytes = Buffer.from(value);
-  return { type: BINARY, bytes: Buffer.concat([varint(bytes.length), bytes]) };
+  return binary(Buffer.from(value));
+}
+
+export function binary(value: Uint8Array): ThriftValue {
+  return { type: BINARY, bytes: Buffer.concat([varint(value.length), value]) };
 }
 
 /** @param items at least one, all of the same type */

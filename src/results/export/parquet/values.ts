@@ -9,6 +9,8 @@ import {
   ListColumn,
   TextColumn,
 } from '../columns/column.ts';
+import { DECIMAL_BYTES, DecimalColumn } from '../columns/decimals.ts';
+import { MapColumn } from '../columns/maps.ts';
 import { varint } from './thrift.ts';
 
 /** The content of a data page before its compression. */
@@ -19,19 +21,28 @@ export interface PageBody {
 }
 
 const LENGTH_BYTES = 4;
-/** Definition levels of a list: the list is null, is empty, has a null, has a value. */
+/** Definition levels of a list or map: it is null, is empty, has a null, has a value. Keys of a map are never null, and have the third one. */
 const [NULL_LIST, EMPTY_LIST, NULL_ITEM, ITEM] = [0, 1, 2, 3] as const;
 
-/** The levels and values of a column, in bytes of their own. Values are in the encoding PLAIN, and nulls are only in the levels. */
-export function pageBody(column: Column): PageBody {
-  if (column instanceof ListColumn) return listBody(column);
+/**
+ * The levels and values of a column, in bytes of their own: keys and values of a map are two. Values are in the encoding PLAIN, and nulls are only in the
+ * levels.
+ */
+export function pageBodies(column: Column): PageBody[] {
+  if (column instanceof ListColumn) return [nestedBody(column, column.items, ITEM)];
+  if (column instanceof MapColumn)
+    return [nestedBody(column, column.keys, NULL_ITEM), nestedBody(column, column.items, ITEM)];
+  return [flatBody(column)];
+}
+
+function flatBody(column: Column): PageBody {
   const { length, nullCount } = column;
   const levels = nullCount === 0 ? repeated(length, 1) : packed(length, column.validity.subarray(0, (length + 7) >> 3));
   return { numValues: length, bytes: Buffer.concat([...levels, plainValues(column)]) };
 }
 
-function listBody(column: ListColumn): PageBody {
-  const { items } = column;
+/** @param present the definition level of an item that is not null */
+function nestedBody(column: ListColumn | MapColumn, items: Column, present: number): PageBody {
   const numValues = countOfLevels(column);
   const definitions = new Uint8Array(numValues);
   const repetitions = new Uint8Array(numValues);
@@ -42,14 +53,14 @@ function listBody(column: ListColumn): PageBody {
     if (from === end) definitions[at++] = column.isNull(i) ? NULL_LIST : EMPTY_LIST;
     for (let item = from; item < end; item++) {
       repetitions[at] = item === from ? 0 : 1;
-      definitions[at++] = items.isNull(item) ? NULL_ITEM : ITEM;
+      definitions[at++] = items.isNull(item) ? NULL_ITEM : present;
     }
   }
   const levels = [...packed(numValues, bitsOf(repetitions, 1)), ...packed(numValues, bitsOf(definitions, 2))];
   return { numValues, bytes: Buffer.concat([...levels, plainValues(items)]) };
 }
 
-function countOfLevels({ length, offsets }: ListColumn): number {
+function countOfLevels({ length, offsets }: ListColumn | MapColumn): number {
   let count = 0;
   for (let i = 0; i < length; i++) count += Math.max(1, (offsets[i + 1] as number) - (offsets[i] as number));
   return count;
@@ -84,6 +95,7 @@ function bitsOf(levels: Uint8Array, width: 1 | 2): Uint8Array {
 function plainValues(column: Column): Uint8Array {
   if (column instanceof TextColumn || column instanceof BytesColumn) return plainBytes(column);
   if (column instanceof BooleanColumn) return plainBits(column);
+  if (column instanceof DecimalColumn) return plainDecimals(column);
   const { values } = column as Int32Column | Int64Column | Float32Column | Float64Column;
   const { length, nullCount } = column;
   const width = values.BYTES_PER_ELEMENT / Uint32Array.BYTES_PER_ELEMENT;
@@ -117,6 +129,19 @@ function plainBytes(column: TextColumn | BytesColumn): Uint8Array {
     const end = offsets[i + 1] as number;
     to = out.writeUInt32LE(end - from, to);
     to += data.copy(out, to, from, end);
+  }
+  return out;
+}
+
+/** Decimals have the highest byte first. */
+function plainDecimals(column: DecimalColumn): Uint8Array {
+  const { values, length, nullCount } = column;
+  const out = Buffer.allocUnsafeSlow(DECIMAL_BYTES * (length - nullCount));
+  let to = 0;
+  for (let i = 0; i < length; i++) {
+    if (column.isNull(i)) continue;
+    to = out.writeBigInt64BE(values[2 * i + 1] as bigint, to);
+    to = out.writeBigUInt64BE(BigInt.asUintN(64, values[2 * i] as bigint), to);
   }
   return out;
 }

@@ -3,6 +3,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Clock } from '../../../platform/clock.ts';
 import { holderOf, isRequestId } from '../../request-id.ts';
+import { downloadOf } from '../../stored-downloads.ts';
 
 /** Suffixes of the two files of a result: rows with index, and the record, which is renamed into place last. */
 export const ROWS = '.rows';
@@ -26,13 +27,13 @@ export interface Folders {
   readonly incoming: readonly string[];
 }
 
-/** Finds and removes files of killed processes: parts of submissions, rows without a record, records without rows. */
+/** Finds and removes files of killed processes: parts of submissions and downloads, rows and downloads without a record, records without rows. */
 export class FileLeftovers {
   /** Ends the names of files being written. Names the data directory, because gateways with different ones may share a temporary directory. */
   readonly ending: string;
   readonly #options: FileLeftoversOptions;
-  /** Results that this process is writing. */
-  readonly #writing = new Set<string>();
+  /** How many files of each result this process is writing. */
+  readonly #writing = new Map<string, number>();
   #removedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: FileLeftoversOptions) {
@@ -42,11 +43,13 @@ export class FileLeftovers {
   }
 
   begun(requestId: string): void {
-    this.#writing.add(requestId);
+    this.#writing.set(requestId, (this.#writing.get(requestId) ?? 0) + 1);
   }
 
   ended(requestId: string): void {
-    this.#writing.delete(requestId);
+    const left = (this.#writing.get(requestId) ?? 1) - 1;
+    if (left === 0) this.#writing.delete(requestId);
+    else this.#writing.set(requestId, left);
   }
 
   /** @throws {Error} if a folder cannot be read or a file cannot be removed */
@@ -90,10 +93,12 @@ export class FileLeftovers {
   }
 }
 
-/** Name of the other file of the same result. */
+/** Name of the other file of the same result, without which this one is a leftover. */
 function otherOf(name: string): string | undefined {
   if (name.endsWith(ROWS)) return name.slice(0, -ROWS.length) + RECORD;
-  return name.endsWith(RECORD) ? name.slice(0, -RECORD.length) + ROWS : undefined;
+  if (name.endsWith(RECORD)) return name.slice(0, -RECORD.length) + ROWS;
+  const download = downloadOf(name);
+  return download === undefined ? undefined : download.requestId + RECORD;
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, renameSync, type Stats, statSync } from 'node:fs';
 import { access, constants, mkdir, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,12 +21,14 @@ import type {
 import { BufferPool } from './buffer-pool.ts';
 import { asStoreError, hasCode, openFile, syncFolder, unusableFolder, writeDurably } from './file-io.ts';
 import { DiskSpace } from './disk-space.ts';
+import { FileDownloads } from './file-downloads.ts';
 import { FileNotes } from './file-notes.ts';
 import { FileReader, type FileReaderDependencies, FileWriter } from './file-result.ts';
 import { FileLeftovers, RECORD, ROWS } from './file-leftovers.ts';
 import { OpenFiles } from './open-files.ts';
 import type { StoredCoding } from '../../rows/frames.ts';
 import { readAgain } from '../../rows/read-again.ts';
+import { DOWNLOAD_NAMES, downloadName } from '../../stored-downloads.ts';
 import { type CachedResult, createRecordCache } from '../result-cache.ts';
 
 /** More than the threads of Node.js for files (4), so that these always have work. */
@@ -34,7 +37,7 @@ const READS_AT_ONCE = 16;
 const RECHECK_MS = 100;
 
 export interface FileStoreOptions {
-  /** Holds complete results: `<requestId>.rows` (rows, then index) and `<requestId>.json` (everything else). */
+  /** Holds complete results: `<requestId>.rows` (rows, then index) and `<requestId>.json` (everything else), and the files of downloads beside them. */
   readonly dataDir: string;
   /** Holds files being written, if it is on the same device; otherwise a folder inside `dataDir` is used. */
   readonly tempDir: string;
@@ -52,6 +55,7 @@ export interface FileStoreOptions {
 export class FileStore implements ResultStore {
   readonly local = true;
   readonly notes: FileNotes;
+  readonly downloads: FileDownloads;
   readonly compression?: StoredCoding;
   readonly #options: FileStoreOptions;
   /** Recently read records and indexes; their files stay open. */
@@ -84,6 +88,15 @@ export class FileStore implements ResultStore {
       reads: FairQueue.ofJobs('file-reads', READS_AT_ONCE),
       release: (file) => this.#files.release(file),
     };
+    this.downloads = new FileDownloads({
+      dataDir: options.dataDir,
+      pathOf: (name) => join(options.dataDir, name),
+      partOf: (name) => join(this.#incoming, `${name}.${randomUUID()}${this.#leftovers.ending}`),
+      exists: (requestId) => !this.#deleting.has(requestId) && existsSync(this.#path(requestId, RECORD)),
+      begun: (requestId) => this.#leftovers.begun(requestId),
+      ended: (requestId) => this.#leftovers.ended(requestId),
+      reads: this.#parts.reads,
+    });
   }
 
   /** @throws {UnusableStoreError} with the folder that is wrong */
@@ -154,7 +167,9 @@ export class FileStore implements ResultStore {
           : isUnpaired
             ? await this.#unpairedSummary(requestId)
             : undefined;
-      if (summary !== undefined) yield summary;
+      if (summary === undefined) continue;
+      const files = DOWNLOAD_NAMES.map((file) => downloadName(requestId, file)).filter((file) => names.has(file));
+      yield { ...summary, bytes: summary.bytes + (await this.#sizeOf(files)) };
     }
   }
 
@@ -202,6 +217,7 @@ export class FileStore implements ResultStore {
       if ((await this.#unpaired(requestId)) === undefined) return false;
     }
     await rm(this.#path(requestId, ROWS), { force: true });
+    for (const name of DOWNLOAD_NAMES) await this.downloads.delete(requestId, name);
     return true;
   }
 
@@ -342,6 +358,11 @@ export class FileStore implements ResultStore {
     await Promise.allSettled(
       [recordPart, this.#path(requestId, RECORD), this.#path(requestId, ROWS)].map((path) => rm(path, { force: true })),
     );
+  }
+
+  async #sizeOf(names: readonly string[]): Promise<number> {
+    const found = await Promise.all(names.map((name) => stat(this.#path(name, '')).catch(() => undefined)));
+    return found.reduce((sum, file) => sum + (file?.size ?? 0), 0);
   }
 
   /** @returns undefined if the result was deleted */

@@ -8,6 +8,7 @@ import type {
   StoreSpace,
 } from '../../result-store.ts';
 import type { RowIndex } from '../../rows/row-index.ts';
+import type { DownloadName, DownloadReader, DownloadWriter, StoredDownloads } from '../../stored-downloads.ts';
 import { MemoryNotes } from './memory-notes.ts';
 
 /** Small chunks are copied into blocks of this size, so that a result does not consist of thousands of views. */
@@ -19,6 +20,13 @@ interface Stored {
   readonly record: ResultRecord;
   readonly rows: MemoryBlocks;
   readonly index: RowIndex;
+  /** Without those of the downloads. */
+  readonly bytes: number;
+  readonly downloads: Map<DownloadName, StoredFile>;
+}
+
+interface StoredFile {
+  readonly content: MemoryBlocks;
   readonly bytes: number;
 }
 
@@ -26,6 +34,11 @@ interface Stored {
 export class MemoryStore implements ResultStore {
   readonly local = true;
   readonly notes = new MemoryNotes();
+  readonly downloads: StoredDownloads = {
+    begin: async (requestId, name) => this.#beginDownload(requestId, name),
+    open: async (requestId, name) => this.#openDownload(requestId, name),
+    delete: async (requestId, name) => void this.#putDownload(requestId, name, undefined),
+  };
   readonly capacityBytes: number;
   readonly #results = new Map<string, Stored>();
   #usedBytes = 0;
@@ -68,7 +81,9 @@ export class MemoryStore implements ResultStore {
   }
 
   async *list(): AsyncIterable<StoredResultSummary> {
-    for (const { record, bytes } of this.#results.values()) {
+    for (const stored of this.#results.values()) {
+      const { record } = stored;
+      const bytes = bytesOf(stored);
       const at = `memory://${record.brokerId}/${record.requestId}`;
       yield { record, bytes, dataFile: `${at}/resultTable`, metadataFile: `${at}/response` };
     }
@@ -78,13 +93,54 @@ export class MemoryStore implements ResultStore {
     const stored = this.#results.get(requestId);
     if (stored === undefined) return false;
     this.#results.delete(requestId);
-    this.#usedBytes -= stored.bytes;
+    this.#usedBytes -= bytesOf(stored);
     return true;
   }
 
   async close(): Promise<void> {
     this.#results.clear();
     this.#usedBytes = 0;
+  }
+
+  #beginDownload(requestId: string, name: DownloadName): DownloadWriter {
+    const content = new MemoryBlocks();
+    let bytes = 0;
+    return {
+      write: async (piece) => {
+        this.#take(piece.length);
+        bytes += piece.length;
+        content.append(piece);
+      },
+      commit: async () => {
+        content.finish();
+        if (!this.#putDownload(requestId, name, { content, bytes })) this.#usedBytes -= bytes;
+      },
+      discard: async () => {
+        this.#usedBytes -= bytes;
+        bytes = 0;
+      },
+    };
+  }
+
+  /** @returns false if there is no such result */
+  #putDownload(requestId: string, name: DownloadName, file: StoredFile | undefined): boolean {
+    const downloads = this.#results.get(requestId)?.downloads;
+    this.#usedBytes -= downloads?.get(name)?.bytes ?? 0;
+    if (file === undefined) downloads?.delete(name);
+    else downloads?.set(name, file);
+    return downloads !== undefined;
+  }
+
+  #openDownload(requestId: string, name: DownloadName): DownloadReader | undefined {
+    const file = this.#results.get(requestId)?.downloads.get(name);
+    if (file === undefined) return undefined;
+    return {
+      bytes: file.bytes,
+      async *stream(from, to) {
+        yield* file.content.slice(from, to);
+      },
+      close: async () => undefined,
+    };
   }
 
   #take(bytes: number): void {
@@ -97,6 +153,10 @@ export class MemoryStore implements ResultStore {
     }
     this.#usedBytes += bytes;
   }
+}
+
+function bytesOf({ bytes, downloads }: Stored): number {
+  return [...downloads.values()].reduce((sum, file) => sum + file.bytes, bytes);
 }
 
 class MemoryWriter implements ResultWriter {
@@ -133,7 +193,7 @@ class MemoryWriter implements ResultWriter {
   async commit(record: ResultRecord): Promise<ResultReader> {
     if (this.#index === undefined) throw new Error('the result must be sealed before it is committed');
     this.#reserve(RECORD_OVERHEAD_BYTES + 2 * JSON.stringify(record).length);
-    const stored = { record, rows: this.#rows, index: this.#index, bytes: this.#taken };
+    const stored = { record, rows: this.#rows, index: this.#index, bytes: this.#taken, downloads: new Map() };
     this.#taken = 0;
     this.#publish(stored);
     return new MemoryReader(stored);

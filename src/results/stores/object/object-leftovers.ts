@@ -1,5 +1,6 @@
 import type { WallClock } from '../../../platform/clock.ts';
 import { holderOf, isRequestId } from '../../request-id.ts';
+import { downloadOf } from '../../stored-downloads.ts';
 import type { ObjectClient, UnfinishedUpload } from './object-client.ts';
 import { pairsOf, RECORD, ROWS, type StoredPair } from './object-pairs.ts';
 
@@ -29,7 +30,7 @@ interface LeftoverKind<T> {
 }
 
 /**
- * Removes leftovers of killed processes: rows without a record, records without rows, incomplete uploads. Never throws, because
+ * Removes leftovers of killed processes: rows and files of downloads without a record, records without rows, incomplete uploads. Never throws, because
  * results can be served without the cleanup.
  */
 export class Leftovers {
@@ -47,15 +48,17 @@ export class Leftovers {
       name: 'objects of incomplete results',
       rights: quoted(rights.objects),
       find: (start, signal) => pairsOf(client.list(start, signal)),
-      mayRemove: ({ requestId, record, rows }) =>
-        (record === undefined || rows === undefined) && this.isAbandoned(requestId, (record ?? rows)?.modifiedMs),
+      mayRemove: ({ requestId, record, rows, downloads }) =>
+        (record === undefined || rows === undefined) &&
+        this.isAbandoned(requestId, (record ?? rows ?? downloads[0])?.modifiedMs),
       remove: (pair, signal) => this.#removeUnpaired(pair, signal),
     };
     this.#uploads = {
       name: 'incomplete uploads',
       rights: `${quoted(rights.uploads)}, or a lifecycle rule of the bucket that aborts them`,
       find: (start, signal) => client.uploads(start, signal),
-      mayRemove: ({ key, modifiedMs }) => this.isAbandoned(key.slice(0, -ROWS.length), modifiedMs),
+      mayRemove: ({ key, modifiedMs }) =>
+        this.#isOfDownload(key) ? this.#isOld(modifiedMs) : this.isAbandoned(key.slice(0, -ROWS.length), modifiedMs),
       remove: (upload, signal) => client.abortUpload(upload, signal),
     };
   }
@@ -91,16 +94,28 @@ export class Leftovers {
   /** Whether no gateway can still be writing the result. @param modifiedMs of one of its objects */
   isAbandoned(requestId: string, modifiedMs: number | undefined): boolean {
     if (!isRequestId(requestId)) return false;
-    const { tag, clock, isBeingWritten } = this.#options;
+    const { tag, isBeingWritten } = this.#options;
     if (holderOf(requestId) === tag) return !isBeingWritten(requestId);
-    return modifiedMs !== undefined && clock.now() - modifiedMs > LEFTOVER_MS;
+    return this.#isOld(modifiedMs);
   }
 
-  async #removeUnpaired({ requestId, record }: StoredPair, signal: AbortSignal): Promise<void> {
+  /** Any gateway may be making a file of any result. */
+  #isOfDownload(key: string): boolean {
+    const requestId = downloadOf(key)?.requestId;
+    return requestId !== undefined && isRequestId(requestId);
+  }
+
+  #isOld(modifiedMs: number | undefined): boolean {
+    return modifiedMs !== undefined && this.#options.clock.now() - modifiedMs > LEFTOVER_MS;
+  }
+
+  async #removeUnpaired({ requestId, record, rows, downloads }: StoredPair, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
-    const [here, missing] = record === undefined ? [ROWS, RECORD] : [RECORD, ROWS];
     // Listings take time and may be unordered, so a request checks whether the other object exists.
-    if ((await client.size(requestId + missing, signal)) === undefined) await client.delete(requestId + here, signal);
+    const missing = record === undefined ? RECORD : ROWS;
+    if ((await client.size(requestId + missing, signal)) !== undefined) return;
+    for (const object of [record, rows, ...downloads])
+      if (object !== undefined) await client.delete(object.key, signal);
   }
 }
 

@@ -134,50 +134,79 @@ export class ObjectReader implements ResultReader {
   }
 
   async *stream(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
-    const { reads } = this.#options;
-    const place = await placeIn(reads, this.record.owner, signal);
-    try {
-      yield* this.#pieces(from, to, signal);
-    } finally {
-      place.release();
-    }
-  }
-
-  async *#pieces(from: number, to: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
-    const { clock } = this.#options;
-    let at = from;
-    for (let isComplete = false; !isComplete;) {
-      let idleMs = 0;
-      try {
-        for await (const part of await this.#range(at, to, signal)) {
-          at += part.length;
-          const since = clock.monotonic();
-          yield part;
-          idleMs = Math.max(idleMs, clock.monotonic() - since);
-        }
-        isComplete = true;
-      } catch (error) {
-        // Objects never change, so the rest can be read by another request.
-        if (idleMs < IDLE_MS || !isUnavailable(error)) throw error;
-        isComplete = at >= to;
-      }
-    }
-    if (at !== to) throw damaged('its object is too short');
-  }
-
-  async #range(from: number, to: number, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
-    const bytes = await this.#client.range(this.#key, from, to, signal);
-    if (bytes !== undefined) return bytes;
-    this.#options.onGone();
-    const isThere = (await this.#client.size(this.record.requestId + RECORD, signal)) !== undefined;
-    throw isThere ? damaged('its rows are missing') : notFound();
+    const { clock, reads, onGone } = this.#options;
+    const { requestId, owner } = this.record;
+    const client = this.#client;
+    const gone = async (abort: AbortSignal): Promise<QueryError> => {
+      onGone();
+      const isThere = (await client.size(requestId + RECORD, abort)) !== undefined;
+      return isThere ? damaged('its rows are missing') : notFound();
+    };
+    const object = { client, clock, reads, gone, key: requestId + ROWS, turn: owner };
+    yield* objectPieces(object, { from, to }, signal);
   }
 
   async close(): Promise<void> {}
+}
 
-  get #key(): string {
-    return this.record.requestId + ROWS;
+/** An object that is read in pieces. */
+export interface ReadObject extends Pick<ObjectReaderOptions, 'clock' | 'reads'> {
+  readonly client: Pick<ObjectClient, 'range'>;
+  readonly key: string;
+  /** Those who take turns in `reads`. */
+  readonly turn: string;
+  /** Why the object does not exist any more; by default, its result was deleted. */
+  readonly gone?: (signal: AbortSignal) => Promise<QueryError>;
+}
+
+/** The bytes `from` to `to` (exclusive) of an object as they arrive. @throws {QueryError} busy, damaged, not-found, store-unavailable */
+export async function* objectPieces(
+  object: ReadObject,
+  range: { readonly from: number; readonly to: number },
+  signal: AbortSignal,
+): AsyncIterable<Uint8Array> {
+  const place = await placeIn(object.reads, object.turn, signal);
+  try {
+    yield* resumed(object, range, signal);
+  } finally {
+    place.release();
   }
+}
+
+async function* resumed(
+  object: ReadObject,
+  { from, to }: { readonly from: number; readonly to: number },
+  signal: AbortSignal,
+): AsyncIterable<Uint8Array> {
+  const { clock } = object;
+  let at = from;
+  for (let isComplete = false; !isComplete;) {
+    let idleMs = 0;
+    try {
+      for await (const part of await rangeOf(object, { from: at, to }, signal)) {
+        at += part.length;
+        const since = clock.monotonic();
+        yield part;
+        idleMs = Math.max(idleMs, clock.monotonic() - since);
+      }
+      isComplete = true;
+    } catch (error) {
+      // Objects never change, so the rest can be read by another request.
+      if (idleMs < IDLE_MS || !isUnavailable(error)) throw error;
+      isComplete = at >= to;
+    }
+  }
+  if (at !== to) throw damaged('its object is too short');
+}
+
+async function rangeOf(
+  { client, key, gone }: ReadObject,
+  { from, to }: { readonly from: number; readonly to: number },
+  signal: AbortSignal,
+): Promise<AsyncIterable<Uint8Array>> {
+  const bytes = await client.range(key, from, to, signal);
+  if (bytes !== undefined) return bytes;
+  throw (await gone?.(signal)) ?? notFound();
 }
 
 /** @throws {QueryError} busy; the reason of the signal */

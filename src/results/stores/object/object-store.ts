@@ -18,6 +18,7 @@ import { DamagedReader } from '../damaged-reader.ts';
 import type { StoreContext } from '../definition.ts';
 import { limitedClient } from './limited-client.ts';
 import type { ObjectClient } from './object-client.ts';
+import { ObjectDownloads } from './object-downloads.ts';
 import { LEFTOVER_MS, Leftovers, reasonOf } from './object-leftovers.ts';
 import { ObjectNotes } from './object-notes.ts';
 import { pairsOf, RECORD, ROWS, type StoredPair } from './object-pairs.ts';
@@ -37,11 +38,12 @@ const TIDY_TIMEOUT_MS = 60_000;
 
 /**
  * Results in a bucket, readable by any gateway: `<requestId>.rows` (rows, then index) by multipart upload while the engine sends,
- * and `<requestId>.json` (everything else), written last. A result exists when both do and the rows have the recorded length.
+ * and `<requestId>.json` (everything else), written last, with the files of downloads beside them. A result exists when both do and the rows have the recorded length.
  */
 export class ObjectResultStore implements ResultStore {
   readonly local = false;
   readonly notes: ObjectNotes;
+  readonly downloads: ObjectDownloads;
   readonly compression?: StoredCoding;
   readonly #clock: Clock;
   readonly #onProblem: (message: string) => void;
@@ -67,6 +69,7 @@ export class ObjectResultStore implements ResultStore {
     this.notes = new ObjectNotes(this.#client);
     this.#clock = clock;
     this.#reads = bucketReads(clock);
+    this.downloads = new ObjectDownloads({ client: this.#client, clock, reads: this.#reads });
     this.#onProblem = onProblem;
     this.#tag = holderTag(gatewayId);
     const isBeingWritten = (requestId: string): boolean =>
@@ -199,6 +202,7 @@ export class ObjectResultStore implements ResultStore {
     if (isThere) await this.#client.delete(requestId + RECORD, signal);
     else if (!(await this.#unpaired.exist(requestId, signal))) return false;
     await this.#client.delete(requestId + ROWS, signal);
+    await this.downloads.deleteAll(requestId, signal);
     return true;
   }
 
@@ -262,10 +266,11 @@ export class ObjectResultStore implements ResultStore {
 
   /** @returns undefined if the result was deleted */
   async #summary(
-    { requestId, record: object, rows }: StoredPair,
+    { requestId, record: object, rows, downloads }: StoredPair,
     signal: AbortSignal,
   ): Promise<StoredResultSummary | undefined> {
     const rowsBytes = rows?.bytes ?? (await this.#client.size(requestId + ROWS, signal));
+    const fileBytes = downloads.reduce((sum, { bytes }) => sum + bytes, 0);
     const at = `${this.#client.base}/${requestId}`;
     const files = { dataFile: at + ROWS, metadataFile: at + RECORD };
     try {
@@ -274,13 +279,14 @@ export class ObjectResultStore implements ResultStore {
       const damage =
         rowsBytes === undefined ? await this.#rowsMissing(requestId, signal) : wrongSize(record, rowsBytes);
       if (damage === 'deleted') return undefined;
-      const bytes = (rowsBytes ?? 0) + recordToJson(record).length;
+      const bytes = (rowsBytes ?? 0) + recordToJson(record).length + fileBytes;
       return { record, bytes, ...files, ...(damage !== undefined && { damaged: damage.message }) };
     } catch (error) {
       if (!isDamaged(error)) throw error;
       // Without the time of the last change the age is unknown, and the result counts as new.
       const modifiedMs = object?.modifiedMs ?? this.#clock.now();
-      return unreadableResult({ requestId, modifiedMs, bytes: rowsBytes ?? 0, reason: error.message, ...files });
+      const bytes = (rowsBytes ?? 0) + fileBytes;
+      return unreadableResult({ requestId, modifiedMs, bytes, reason: error.message, ...files });
     }
   }
 

@@ -34,13 +34,18 @@ it('lets a caller begin four downloads, and read pages beside them', async () =>
     expect(begun.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     expect((await call(`${results}?offset=1&numRows=2`)).status).toBe(200);
     expect((await call(`${results}?format=csv`)).status).toBe(503);
-    // A HEAD reads no rows, so it needs no place.
-    const heads = ['csv', 'jsonl', 'arrow', 'parquet'].map((format) =>
+    // The length of CSV is found by converting the rows. The others need no place, and neither do parts of a file.
+    expect((await call(`${results}?format=csv`, { method: 'HEAD' })).status).toBe(503);
+    const heads = ['jsonl', 'arrow', 'parquet'].map((format) =>
       call(`${results}?format=${format}`, { method: 'HEAD', headers: { range: 'bytes=5-9' } }),
     );
     for (const head of await Promise.all(heads)) {
       expect([head.status, head.headers.get('x-olap-warden-rows'), await head.text()]).toEqual([200, '30', '']);
     }
+    const files = Array.from({ length: 12 }, (_, i) =>
+      call(`${results}?format=parquet`, { headers: { range: `bytes=${i}-${i}` } }),
+    );
+    for (const part of await Promise.all(files)) expect([part.status, (await part.text()).length]).toEqual([206, 1]);
   } finally {
     ended.abort();
     await stopGateways(gateways);

@@ -73,7 +73,8 @@ describe('an incomplete response to HTTP/1.0 ends with a reset', () => {
 
   it.each(['csv', 'jsonl', 'arrow', 'parquet'])('where a download as %s finds damaged rows', async (format) => {
     const requestId = await submit();
-    const path = `/query/${requestId}/results?format=${format}`;
+    // Not from the first row: all of them are a file, which was made before.
+    const path = `/query/${requestId}/results?format=${format}&offset=1`;
     const whole = await received(await send(gateway.port, path));
     expect(whole.end).toBe('whole');
     const [head = ''] = whole.text.split('\r\n\r\n', 1);

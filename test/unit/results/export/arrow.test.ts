@@ -2,6 +2,7 @@ import { type Table, tableFromIPC } from 'apache-arrow';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { arrowStream } from '../../../../src/results/export/arrow.ts';
+import { createColumns } from '../../../../src/results/export/columns/create-columns.ts';
 import { COLUMN_TYPES, columnValues, fitting, rowsOf } from './columns.ts';
 
 const TEXTS = [
@@ -24,7 +25,7 @@ async function table(types: readonly string[], pieces: readonly string[]): Promi
     for (const piece of pieces) yield Buffer.from(piece);
   }
   const columns = { columnNames: types.map((_, i) => `c${i}`), columnDataTypes: types };
-  return tableFromIPC(arrowStream(columns, lines()));
+  return tableFromIPC(arrowStream(createColumns(columns, 'text'), lines()));
 }
 
 /** The values of the only column. @param pieces the rows of each piece */
@@ -52,7 +53,11 @@ it.each([[[]], [['[1],[2]']], [['[1],', '[2]']]])(
       for (const piece of pieces) yield Buffer.from(piece);
     }
     const parts: Uint8Array[] = [];
-    for await (const part of arrowStream({ columnNames: ['a'], columnDataTypes: ['LONG'] }, rows())) parts.push(part);
+    for await (const part of arrowStream(
+      createColumns({ columnNames: ['a'], columnDataTypes: ['LONG'] }, 'text'),
+      rows(),
+    ))
+      parts.push(part);
     const end = Buffer.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
     const stream = Buffer.concat(parts);
     expect(Buffer.from(parts.at(-1)!)).toEqual(end);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { columnBatches } from '../../../../src/results/export/columns/batches.ts';
-import { createColumn } from '../../../../src/results/export/columns/column.ts';
+import { createColumn } from '../../../../src/results/export/columns/create-columns.ts';
 
 const ROW_BYTES = 1024;
 /** A row, with the comma after it. */
@@ -12,7 +12,11 @@ async function sizesOf(types: readonly string[], pieces: readonly string[]): Pro
   const rows = (async function* () {
     for (const piece of pieces) yield Buffer.from(piece);
   })();
-  for await (const { numRows } of columnBatches(types.map(createColumn), rows)) sizes.push(numRows);
+  for await (const { numRows } of columnBatches(
+    types.map((type) => createColumn(type, 'text')),
+    rows,
+  ))
+    sizes.push(numRows);
   return sizes;
 }
 

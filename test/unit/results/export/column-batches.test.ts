@@ -6,11 +6,11 @@ import {
   BooleanColumn,
   BytesColumn,
   type Column,
-  createColumn,
   type Int32Column,
   ListColumn,
   TextColumn,
 } from '../../../../src/results/export/columns/column.ts';
+import { createColumn } from '../../../../src/results/export/columns/create-columns.ts';
 import { COLUMN_TYPES, columnValues, type ColumnType, rowsOf } from './columns.ts';
 
 const BATCH_BYTES = 2 ** 20;
@@ -31,7 +31,7 @@ function valueAt(column: Column, i: number, items: readonly unknown[]): unknown 
 
 /** The values of all columns. @param pieces rows of JSON, joined by commas in each */
 async function read(types: readonly string[], pieces: Iterable<string | Uint8Array>): Promise<unknown[][]> {
-  const columns = types.map(createColumn);
+  const columns = types.map((type) => createColumn(type, 'text'));
   const found: unknown[][] = types.map(() => []);
   async function* bytes(): AsyncIterable<Uint8Array> {
     // As a store does, with the same memory for all pieces.
@@ -107,7 +107,7 @@ describe('columns of rows', () => {
     'have no value of another batch of %s at a null',
     async (wanted) => {
       const value = wanted === 'BOOLEAN' ? 'true' : '16777216';
-      const columns = [createColumn(wanted)];
+      const columns = [createColumn(wanted, 'text')];
       async function* rows(): AsyncIterable<Uint8Array> {
         for (const raw of [value, 'null']) yield Buffer.from(`[${raw}]${' '.repeat(2048)},`.repeat(512));
       }
@@ -134,7 +134,7 @@ describe('columns of rows', () => {
   });
 
   it('take the memory of one batch, whichever columns have the long texts', async () => {
-    const columns = Array.from({ length: 40 }, () => createColumn('STRING'));
+    const columns = Array.from({ length: 40 }, () => createColumn('STRING', 'text'));
     const texts = (row: number): string[] =>
       columns.map((_, i) => (i === row ? 'x'.repeat(2 * BATCH_BYTES) : `${row}`));
     async function* rows(): AsyncIterable<Uint8Array> {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LruCache } from '../../../../src/platform/lru.ts';
 import type { CsvLayout } from '../../../../src/results/export/csv-layout.ts';
-import { columnsOf, convertRows, type Export, exportRows } from '../../../../src/results/export/export.ts';
+import { columnsOf, type Export, exportRows } from '../../../../src/results/export/export.ts';
 import type { ExportFormat } from '../../../../src/results/export/format.ts';
 import { MAX_SPACE_BYTES } from '../../../../src/results/export/json-lines.ts';
 import type { ResultReader } from '../../../../src/results/result-store.ts';
@@ -185,23 +185,6 @@ describe('a part of CSV', () => {
     pulledBytes = 0;
     expect(await found.measure?.(signal)).toBe(whole.length);
     expect(pulledBytes).toBeLessThan(1.2 * 1024 * 1024);
-  });
-});
-
-describe('rows that are not stored', () => {
-  const columns = { columnNames: ['id', 'city'], columnDataTypes: ['LONG', 'STRING'] };
-  async function* pieces(...texts: readonly string[]): AsyncIterable<Uint8Array> {
-    for (const text of texts) yield Buffer.from(text);
-  }
-
-  it('end each line of JSON lines', async () => {
-    expect(await collect(convertRows('jsonl', columns, pieces('[1,"a"],[2', ',"b"]')))).toBe('[1,"a"]\n[2,"b"]\n');
-    expect(await collect(convertRows('jsonl', columns, pieces()))).toBe('');
-  });
-
-  it('have a header in CSV', async () => {
-    expect(await collect(convertRows('csv', columns, pieces('[1,"a"],[2', ',"b"]')))).toBe(`${HEADER}1,a\r\n2,b\r\n`);
-    expect(await collect(convertRows('csv', columns, pieces()))).toBe(HEADER);
   });
 });
 

@@ -1,6 +1,7 @@
 import { crc32, zstdDecompressSync } from 'node:zlib';
 import { type FileMetaData, parquetMetadata } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
+import { createColumns } from '../../../../src/results/export/columns/create-columns.ts';
 import { pageHeader } from '../../../../src/results/export/parquet/metadata.ts';
 import { parquetStream } from '../../../../src/results/export/parquet/parquet.ts';
 
@@ -18,7 +19,7 @@ async function written(types: readonly string[], pieces: Iterable<Uint8Array | s
   })();
   const parts: Uint8Array[] = [];
   const columns = { columnNames: types.map((_, i) => `c${i}`), columnDataTypes: types };
-  for await (const part of parquetStream(columns, rows)) parts.push(part);
+  for await (const part of parquetStream(createColumns(columns, 'text'), rows, 4 * 1024 * 1024)) parts.push(part);
   const bytes = Buffer.concat(parts);
   return { bytes, metadata: parquetMetadata(new Uint8Array(bytes).buffer) };
 }

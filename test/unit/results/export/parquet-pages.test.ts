@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { columnBatches } from '../../../../src/results/export/columns/batches.ts';
-import { createColumn } from '../../../../src/results/export/columns/column.ts';
-import { pageBody } from '../../../../src/results/export/parquet/values.ts';
+import { createColumn } from '../../../../src/results/export/columns/create-columns.ts';
+import { pageBodies } from '../../../../src/results/export/parquet/values.ts';
 
 /** The page of a column with some values of JSON. */
 async function pageOf(type: string, values: readonly string[]): Promise<{ numValues: number; bytes: number[] }> {
   const rows = (async function* () {
     yield Buffer.from(values.map((value) => `[${value}]`).join());
   })();
-  for await (const { columns } of columnBatches([createColumn(type)], rows)) {
-    const { numValues, bytes } = pageBody(columns[0]!);
+  for await (const { columns } of columnBatches([createColumn(type, 'text')], rows)) {
+    const { numValues, bytes } = pageBodies(columns[0]!)[0]!;
     return { numValues, bytes: [...bytes] };
   }
   throw new Error('no rows');

@@ -3,6 +3,7 @@ import { zstdDecompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
+import { createColumns } from '../../../../src/results/export/columns/create-columns.ts';
 import { parquetStream } from '../../../../src/results/export/parquet/parquet.ts';
 import { COLUMN_TYPES, columnValues, type ColumnType, fitting, rowsOf } from './columns.ts';
 
@@ -14,7 +15,7 @@ async function file(types: readonly string[], pieces: AsyncIterable<string> | re
   }
   const parts: Uint8Array[] = [];
   const columns = { columnNames: types.map((_, i) => `c${i}`), columnDataTypes: types };
-  for await (const part of parquetStream(columns, lines())) parts.push(part);
+  for await (const part of parquetStream(createColumns(columns, 'text'), lines(), 4 * 1024 * 1024)) parts.push(part);
   return new Uint8Array(Buffer.concat(parts)).buffer;
 }
 
@@ -81,7 +82,7 @@ describe('a Parquet file', () => {
     const parts: Uint8Array[] = [];
     const whenRead: number[] = [];
     const columns = { columnNames: ['c0', 'c1'], columnDataTypes: ['INT', 'STRING'] };
-    for await (const part of parquetStream(columns, lines())) {
+    for await (const part of parquetStream(createColumns(columns, 'text'), lines(), 4 * 1024 * 1024)) {
       parts.push(part);
       whenRead.push(readPieces);
     }

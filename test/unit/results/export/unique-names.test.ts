@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
 import { arrowStream } from '../../../../src/results/export/arrow.ts';
+import { createColumns } from '../../../../src/results/export/columns/create-columns.ts';
 import { ENGINE_NAMES_KEY, engineNames, uniqueNames } from '../../../../src/results/export/columns/unique-names.ts';
 import { parquetStream } from '../../../../src/results/export/parquet/parquet.ts';
 import { COLUMN_TYPES, type ColumnType, columnValues } from './columns.ts';
@@ -135,9 +136,11 @@ describe('the names of the columns of a download', () => {
 
   it('are told by the metadata of Arrow and Parquet where they differ from those of the engine', async () => {
     const columns = { columnNames: ['m', 'm'], columnDataTypes: ['DOUBLE', 'LONG'] };
-    const { schema } = tableFromIPC(await collect(arrowStream(columns, rowOf(['DOUBLE', 'LONG']))));
+    const { schema } = tableFromIPC(
+      await collect(arrowStream(createColumns(columns, 'text'), rowOf(['DOUBLE', 'LONG']))),
+    );
     expect([...schema.metadata]).toEqual([[ENGINE_NAMES_KEY, '["m","m"]']]);
-    const file = await collect(parquetStream(columns, rowOf(['DOUBLE', 'LONG'])));
+    const file = await collect(parquetStream(createColumns(columns, 'text'), rowOf(['DOUBLE', 'LONG']), 1e6));
     expect(parquetMetadata(new Uint8Array(file).buffer).key_value_metadata).toEqual([
       { key: ENGINE_NAMES_KEY, value: '["m","m"]' },
     ]);
@@ -146,13 +149,13 @@ describe('the names of the columns of a download', () => {
 });
 
 describe.each([
-  ['Arrow', arrowStream, arrowRow],
+  ['Arrow', (...[columns, rows]: Parameters<typeof parquetStream>) => arrowStream(columns, rows), arrowRow],
   ['Parquet', parquetStream, parquetRow],
 ] as const)('two columns of one name in %s', (_format, write, read) => {
   it.each(COLUMN_TYPES)('have their own values: %s with each type', async (one) => {
     for (const other of COLUMN_TYPES) {
       const columns = { columnNames: ['m', 'm'], columnDataTypes: [one, other] };
-      expect(await read(await collect(write(columns, rowOf([one, other]))))).toEqual([
+      expect(await read(await collect(write(createColumns(columns, 'text'), rowOf([one, other]), 1e6)))).toEqual([
         ['m', columnValues(one, VALUES[one])],
         ['m_1', columnValues(other, VALUES[other])],
       ]);

@@ -17,12 +17,25 @@ async function pairs(...keys: readonly string[]): Promise<StoredPair[]> {
 
 it('the two objects of a result are paired in any order, and results with one object come last', async () => {
   const [one, two, three, four] = [1, 2, 3, 4].map(idOf) as [string, string, string, string];
-  const keys = [`${one}.rows`, `${three}.json`, `${two}.json`, `${two}.rows`, `${four}.rows`, `${one}.json`];
+  const keys = [
+    `${one}.rows`,
+    `${three}.json`,
+    `${two}.json`,
+    `${two}.rows`,
+    `${four}.rows`,
+    `${one}.parquet`,
+    `${one}.json`,
+  ];
   expect(await pairs(...keys)).toEqual([
-    { requestId: two, record: object(`${two}.json`), rows: object(`${two}.rows`) },
-    { requestId: one, record: object(`${one}.json`), rows: object(`${one}.rows`) },
-    { requestId: three, record: object(`${three}.json`), rows: undefined },
-    { requestId: four, record: undefined, rows: object(`${four}.rows`) },
+    { requestId: two, record: object(`${two}.json`), rows: object(`${two}.rows`), downloads: [] },
+    {
+      requestId: one,
+      record: object(`${one}.json`),
+      rows: object(`${one}.rows`),
+      downloads: [object(`${one}.parquet`)],
+    },
+    { requestId: three, record: object(`${three}.json`), rows: undefined, downloads: [] },
+    { requestId: four, record: undefined, rows: object(`${four}.rows`), downloads: [] },
   ]);
 });
 
