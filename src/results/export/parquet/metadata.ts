@@ -59,10 +59,11 @@ export function leavesOf(name: string, column: Column): readonly Leaf[] {
   ];
 }
 
-/** Least and greatest value of a leaf in a row group, in the encoding PLAIN. */
-export interface Bounds {
-  readonly least: Uint8Array;
-  readonly greatest: Uint8Array;
+/** Of a column in a row group. */
+export interface Statistics {
+  readonly nulls: number;
+  /** In the encoding PLAIN; undefined where the values have no order, or there are none. */
+  readonly bounds: { readonly least: Uint8Array; readonly greatest: Uint8Array } | undefined;
 }
 
 /** The pages of a leaf in a row group. */
@@ -75,7 +76,7 @@ export interface ColumnChunk {
   readonly uncompressedBytes: number;
   readonly compressedBytes: number;
   /** Undefined where they are not known. */
-  readonly bounds: Bounds | undefined;
+  readonly statistics: Statistics | undefined;
 }
 
 export interface PageSizes {
@@ -129,7 +130,7 @@ export function fileMetadata(
 }
 
 function columnChunk(chunk: ColumnChunk): ThriftValue {
-  const { leaf, offset, numValues, uncompressedBytes, compressedBytes, bounds } = chunk;
+  const { leaf, offset, numValues, uncompressedBytes, compressedBytes, statistics } = chunk;
   const metadata = struct(
     [1, i32(physicalType(leaf.column))],
     [2, list([i32(PLAIN), i32(RLE)])],
@@ -139,9 +140,15 @@ function columnChunk(chunk: ColumnChunk): ThriftValue {
     [6, i64(uncompressedBytes)],
     [7, i64(compressedBytes)],
     [9, i64(offset)],
-    [12, bounds && struct([5, binary(bounds.greatest)], [6, binary(bounds.least)], [7, bool(true)], [8, bool(true)])],
+    [12, statistics && statisticsOf(statistics)],
   );
   return struct([2, i64(offset)], [3, metadata]);
+}
+
+function statisticsOf({ nulls, bounds }: Statistics): ThriftValue {
+  if (bounds === undefined) return struct([3, i64(nulls)]);
+  const isExact = bool(true);
+  return struct([3, i64(nulls)], [5, binary(bounds.greatest)], [6, binary(bounds.least)], [7, isExact], [8, isExact]);
 }
 
 /** A column of the schema; a list and a map have three levels. */

@@ -3,8 +3,8 @@ import { constants, crc32, zstdCompress } from 'node:zlib';
 import { type ColumnBatch, columnBatches } from '../columns/batches.ts';
 import type { Column } from '../columns/column.ts';
 import type { DownloadColumns } from '../columns/create-columns.ts';
-import { NumberBounds } from './bounds.ts';
 import { fileMetadata, type Leaf, leavesOf, pageHeader, rowGroup } from './metadata.ts';
+import { ColumnStatistics } from './statistics.ts';
 import type { ThriftValue } from './thrift.ts';
 import { type PageBody, pageBodies } from './values.ts';
 
@@ -60,7 +60,7 @@ export async function* parquetStream(
 class Chunk {
   readonly leaf: Leaf;
   readonly pages: Uint8Array[] = [];
-  readonly bounds = new NumberBounds();
+  readonly statistics = new ColumnStatistics();
   numValues = 0;
   uncompressedBytes = 0;
   compressedBytes = 0;
@@ -100,8 +100,7 @@ class RowGroup {
   async add({ numRows }: ColumnBatch): Promise<void> {
     for (const [column, chunks] of this.#columns) {
       for (const [i, body] of pageBodies(column).entries()) await chunks[i]?.add(body);
-      // Bounds of items would be those of the lists.
-      if (chunks[0]?.leaf.column === column) chunks[0].bounds.add(column);
+      if (chunks[0]?.leaf.column === column) chunks[0].statistics.add(column);
     }
     this.numRows += numRows;
   }
@@ -117,9 +116,10 @@ class RowGroup {
   /** @param from offset of the group in the file */
   metadata(from: number): ThriftValue {
     let offset = from;
-    const chunks = this.#chunks.map(({ leaf, numValues, uncompressedBytes, compressedBytes, bounds }) => {
-      const known = bounds.of(leaf.column);
-      const chunk = { leaf, offset, numValues, uncompressedBytes, compressedBytes, bounds: known };
+    const chunks = this.#chunks.map(({ leaf, numValues, uncompressedBytes, compressedBytes, statistics }) => {
+      // Those of items and of lists are not counted.
+      const known = leaf.path.length === 1 ? statistics.of(leaf.column) : undefined;
+      const chunk = { leaf, offset, numValues, uncompressedBytes, compressedBytes, statistics: known };
       offset += compressedBytes;
       return chunk;
     });

@@ -1,19 +1,21 @@
 import { type Column, Float32Column, Float64Column, Int32Column, Int64Column } from '../columns/column.ts';
-import type { Bounds } from './metadata.ts';
+import type { Statistics } from './metadata.ts';
 
 type Numbers = Int32Column | Int64Column | Float32Column | Float64Column;
 
 /**
- * The least and greatest number of a column over several batches, by which readers leave out row groups. Texts have none: those that are filtered are
- * seldom in order, and to compare them all takes time.
+ * The number of nulls of a column over several batches, and its least and greatest number, by which readers leave out row groups. Texts have no bounds: those
+ * that are filtered are seldom in order, and to compare them all takes time.
  */
-export class NumberBounds {
+export class ColumnStatistics {
+  #nulls = 0;
   #least: number | bigint | undefined;
   #greatest: number | bigint | undefined;
   /** NaN has no place in an order. */
   #hasNaN = false;
 
   add(column: Column): void {
+    this.#nulls += column.nullCount;
     if (!isNumbers(column)) return;
     const { values, length, nullCount } = column;
     for (let i = 0; i < length; i++) {
@@ -25,12 +27,13 @@ export class NumberBounds {
     }
   }
 
-  /** Undefined where the column has no numbers, or no order. @param column of the added batches */
-  of(column: Column): Bounds | undefined {
-    if (this.#least === undefined || this.#greatest === undefined || this.#hasNaN || !isNumbers(column))
-      return undefined;
+  /** @param column of the added batches */
+  of(column: Column): Statistics {
+    const [least, greatest, nulls] = [this.#least, this.#greatest, this.#nulls];
+    if (least === undefined || greatest === undefined || this.#hasNaN || !isNumbers(column))
+      return { nulls, bounds: undefined };
     // Both zeros are equal, and a reader may look for either.
-    return { least: plain(column, this.#least, -0), greatest: plain(column, this.#greatest, 0) };
+    return { nulls, bounds: { least: plain(column, least, -0), greatest: plain(column, greatest, 0) } };
   }
 }
 
