@@ -68,6 +68,15 @@ export function pythonWithDataFrames(): Promise<string> {
   return pythonPackages(`data-frames-${pins}`, DATA_FRAMES);
 }
 
+/** What reads a file by its URL: fsspec for pyarrow, and DuckDB at the version for which its extension for HTTP is a package. */
+const URL_READERS = ['fsspec==2026.9.0', 'aiohttp==3.14.5', 'duckdb==1.5.5', 'duckdb-extension-httpfs==1.5.5'];
+
+/** PYTHONPATH with pyarrow, polars, fsspec, and DuckDB with its extension for HTTP: about 100 MB beside those of `pythonWithDataFrames`. */
+export async function pythonWithUrlReaders(): Promise<string> {
+  const pins = createHash('sha256').update(URL_READERS.join(' ')).digest('hex').slice(0, 12);
+  return `${await pythonPackages(`url-readers-${pins}`, URL_READERS)}:${await pythonWithDataFrames()}`;
+}
+
 /** A folder for PYTHONPATH with Superset and pinotdb, at the versions of `superset/requirements.txt`: about 1 GB. */
 export async function pythonWithSuperset(): Promise<string> {
   const requirements = join(HERE, 'superset/requirements.txt');

@@ -5,6 +5,7 @@ Prints one JSON object: for each reader the names of its columns, the number of 
 """
 
 import csv as csv_fields
+import datetime
 import decimal
 import json
 import math
@@ -42,6 +43,10 @@ def expected(kind, value):
         return struct.unpack("f", struct.pack("f", float(value)))[0]
     if kind == "BYTES":
         return bytes.fromhex(value)
+    if kind == "TIMESTAMP":
+        return datetime.datetime.strptime(value, "%Y-%m-%d %H:%M:%S.%f")
+    if kind == "BIG_DECIMAL":
+        return decimal.Decimal(value)
     return value
 
 
