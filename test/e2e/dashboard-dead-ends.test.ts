@@ -309,3 +309,60 @@ describe('with 5,001 policies', () => {
     expect(await field.inputValue()).toBe('');
   });
 });
+
+describe('the layout', () => {
+  /** By how many pixels a table is wider than its place. */
+  const overflow =
+    "Math.max(0, ...[...document.querySelectorAll('.table-scroll')].map((one) => one.scrollWidth - one.clientWidth))";
+
+  it('has the actions of long mutes in view on a laptop, and tabs that do not move', async () => {
+    await page.setViewportSize({ width: 1440, height: 900 });
+    const mute = {
+      ...{
+        id: 'm',
+        check: 'INSTANCE_ASSIGNMENT_CHECK',
+        entity: `Server_${'very-long-name.'.repeat(5)}example.com_8098`,
+      },
+      ...{
+        reason: 'accepted until the disks of the whole row are replaced '.repeat(3),
+        author: 'srn2:user#ada@example.com',
+      },
+      ...{ until: new Date(Date.now() + 3_600_000).toISOString(), findingCount: 12, active: true },
+    };
+    await page.route(/clusterHealth\/mutes$/, (route) => route.fulfill({ json: [mute] }));
+    await signIn(page, gateway.token);
+    await page.getByText('1 mute', { exact: true }).click();
+    const remove = await button(/^Remove/).boundingBox();
+    expect((remove?.x ?? 1440) + (remove?.width ?? 0)).toBeLessThanOrEqual(1440);
+    expect(await page.evaluate<number>(overflow)).toBe(0);
+    const tabs = page.getByRole('navigation', { name: 'Kinds' }).getByRole('link');
+    const places = (): Promise<number[]> =>
+      tabs.evaluateAll((links) => links.map((one) => (one as unknown as { offsetLeft: number }).offsetLeft));
+    await show('/access?tab=roles');
+    await tabs.last().waitFor();
+    const before = await places();
+    await tabs.last().click();
+    await page.getByText('Expires soon').waitFor();
+    expect(await places()).toEqual(before);
+  });
+
+  it('of a phone has a low header, messages of failing checks, and a chosen role in view', async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await signIn(page, gateway.token);
+    const failing = page.locator('.check-fail .check-message').first();
+    await failing.waitFor();
+    expect(
+      await page.locator('header.bar').evaluate((bar) => (bar as unknown as { offsetHeight: number }).offsetHeight),
+    ).toBeLessThan(120);
+    const shown = await failing.evaluate((message) => {
+      const { scrollWidth, clientWidth } = message as unknown as { scrollWidth: number; clientWidth: number };
+      return scrollWidth <= clientWidth;
+    });
+    expect(shown).toBe(true);
+    await show('/access?tab=roles');
+    await page.locator('.item', { hasText: 'cluster-admin' }).click();
+    const heading = page.getByRole('heading', { level: 2, name: 'cluster-admin' });
+    await heading.waitFor();
+    await expect.poll(async () => (await heading.boundingBox())?.y).toBeLessThan(844 / 2);
+  });
+});

@@ -269,7 +269,7 @@ describe('the text of a query', () => {
     await expect.poll(() => editor().textContent()).toBe('select 1 -- not yet run');
     await page.getByRole('region', { name: 'My results' }).last().getByRole('link').first().click();
     await expect.poll(() => editor().textContent()).toContain('a long comment');
-    await page.getByText('select  city from orders limit 3').waitFor();
+    await page.locator('.cm-line').getByText('select  city from orders limit 3').waitFor();
   });
 
   it('of many lines leaves the button and the result in view', async () => {
@@ -302,7 +302,7 @@ describe('with 5,000 tables', () => {
     });
     await list.getByRole('button', { name: 'orders', exact: true }).waitFor();
     await page.getByRole('searchbox', { name: 'Search tables' }).fill('_4321');
-    await list.getByRole('button', { name: 'metrics_4321' }).waitFor();
+    await list.getByRole('button', { name: 'metrics_4321', exact: true }).waitFor();
     await page.getByRole('searchbox', { name: 'Search tables' }).fill('orders');
     await list.getByRole('button', { name: 'orders', exact: true }).click();
     await expect.poll(() => editor().textContent()).toBe('SELECT * FROM orders LIMIT 1000');

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { CheckEntry, Finding } from '../../../web/src/lib/types.ts';
-import { entitiesOf, filterChecks, filterFor, type Filters } from '../../../web/src/pages/health/filter-checks.ts';
+import {
+  checksAbout,
+  entitiesOf,
+  filterChecks,
+  filterFor,
+  type Filters,
+} from '../../../web/src/pages/health/filter-checks.ts';
 
 const ANY: Filters = { status: '', table: '', instance: '', text: '' };
 
@@ -78,5 +84,25 @@ describe('a finding that names an instance in its message', () => {
     expect(filterChecks(checks, { ...ANY, instance: 'server_B-1' }).map(({ name }) => name)).toEqual(['E']);
     expect(filterChecks(checks, { ...ANY, instance: 'Server_a' })).toEqual([]);
     expect(entitiesOf(checks).instances).toEqual(['Broker_c_8099', 'Server_b-1.pinot_8098']);
+  });
+});
+
+describe('the findings of one entity', () => {
+  const findings = [
+    { entityType: 'table', entity: 'orders_OFFLINE', message: 'is large' },
+    { entityType: 'table', entity: 'orders2_OFFLINE', message: 'is large' },
+    { entityType: 'segment', entity: 'orders_OFFLINE_0', message: 'is in error on Server_a_8098' },
+    { entityType: 'cluster', entity: 'pinot', message: 'the table `orders` has no servers' },
+    { entityType: 'server', entity: 'Server_a_80981', message: 'is down' },
+  ];
+  const about = (kind: 'table' | 'instance', name: string): (readonly string[])[] =>
+    checksAbout([check('E', 'FAIL', findings), check('F', 'FAIL', [])], { kind, name }).map(({ findings: found }) =>
+      found.map(({ entity }) => entity),
+    );
+
+  it('are those that are about it or name it, and not those of a longer name', () => {
+    expect(about('table', 'orders')).toEqual([['orders_OFFLINE', 'orders_OFFLINE_0', 'pinot']]);
+    expect(about('instance', 'Server_a_8098')).toEqual([['orders_OFFLINE_0']]);
+    expect(about('instance', 'Server_b')).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isAmount, readable } from '../../../web/src/components/grid/readable.ts';
+import { isAmount, readable, timeOf } from '../../../web/src/components/grid/readable.ts';
 import { cellOf } from '../../../web/src/lib/exact-json.ts';
 
 describe('an amount in the grid', () => {
@@ -26,4 +26,12 @@ describe('an amount in the grid', () => {
     expect(readable(cellOf('1234567'))).toBe('1234567');
     expect(readable(cellOf(null))).toBe('null');
   });
+});
+
+it('a number may be a time in milliseconds or seconds, if it is one of the last decades', () => {
+  const time = (text: string): number | undefined => timeOf(cellOf({ exact: text }));
+  expect([time('1760000000000'), time('1760000000')]).toEqual([1_760_000_000_000, 1_760_000_000_000]);
+  expect([time('42'), time('9007199254740993'), time('1760000000.5'), timeOf(cellOf('1760000000'))]).toEqual(
+    Array.from({ length: 4 }, () => undefined),
+  );
 });

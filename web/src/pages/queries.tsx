@@ -178,9 +178,10 @@ function useRevealed({ running, page, error }: Result): void {
     if (running) wasRunning.current = true;
     if (running || !wasRunning.current || (!page && error === undefined)) return;
     wasRunning.current = false;
-    const target = document.querySelector<HTMLElement>('#result [role=grid], .engine-error');
-    target?.scrollIntoView({ block: 'nearest' });
-    if (document.activeElement === document.body) target?.focus({ preventScroll: true });
+    // Only its begin, so that the editor stays in view where there is space for both.
+    document.querySelector('#result .pager, .engine-error')?.scrollIntoView({ block: 'nearest' });
+    if (document.activeElement === document.body)
+      document.querySelector<HTMLElement>('#result [role=grid]')?.focus({ preventScroll: true });
   }, [running !== undefined, page, error]);
 }
 

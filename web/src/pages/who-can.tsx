@@ -4,6 +4,7 @@ import { Badge, BusyButton, Form } from '../components/basics.tsx';
 import { ErrorNote } from '../components/loaded.tsx';
 import { CopyAs } from '../components/copy-as.tsx';
 import { NO_SUBJECT, optionsOf, SubjectFields, TextField } from '../components/fields.tsx';
+import { PolicyLink, RoleLink } from '../components/name-links.tsx';
 import { GrantLink } from '../components/refusal.tsx';
 import { ApiError, call, encodeSrn, rbac } from '../lib/api.ts';
 import { prettyJson } from '../lib/format.ts';
@@ -54,8 +55,8 @@ function DecidingStatements(props: {
           <li key={`${match.role}/${match.policy}/${match.statementIndex}`}>
             <p>
               <Badge tone={match.effect === 'allow' ? 'good' : 'bad'}>{match.effect}</Badge> statement{' '}
-              {match.statementIndex + 1} of policy <code>{visible(match.policy ?? '')}</code> in role{' '}
-              <code>{visible(match.role ?? '')}</code>
+              {match.statementIndex + 1} of policy <PolicyLink policy={match.policy ?? ''} /> in role{' '}
+              <RoleLink role={match.role ?? ''} />
             </p>
             {match.resources && <p>{visible(meaningOf([{ ...match, resources: match.resources }]))}</p>}
             {statements.map((statement, index) => (

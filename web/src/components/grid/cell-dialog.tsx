@@ -3,8 +3,9 @@ import { cellOf } from '../../lib/exact-json.ts';
 import { whole } from '../../lib/format.ts';
 import { indentJson } from '../../lib/indent-json.ts';
 import { visible } from '../../lib/visible.ts';
-import { CopyButton } from '../basics.tsx';
+import { CopyButton, Moment } from '../basics.tsx';
 import { Dialog } from '../dialog.tsx';
+import { timeOf } from './readable.ts';
 
 /** Maximum items of an array that are listed. */
 const MAX_ITEMS = 5000;
@@ -20,7 +21,9 @@ export function CellDialog(props: {
 }): JSX.Element {
   const { column, type, row, value } = props;
   const items = Array.isArray(value) ? (value as unknown[]) : undefined;
-  const { text } = cellOf(value);
+  const cell = cellOf(value);
+  const { text } = cell;
+  const time = timeOf(cell);
   return (
     <Dialog wide title={`${visible(column)} of row ${whole(row)}`} onClose={props.onClose}>
       <p class="muted">
@@ -40,6 +43,11 @@ export function CellDialog(props: {
         <pre class="secret cell-full" tabIndex={0}>
           {indentJson(text) ?? text}
         </pre>
+      )}
+      {time !== undefined && (
+        <p class="muted">
+          As a time: <Moment time={time} />
+        </p>
       )}
       {items && items.length > MAX_ITEMS && <p class="muted">and {whole(items.length - MAX_ITEMS)} more items</p>}
       <CopyButton label="Copy value" text={() => (items ? items.map((item) => cellOf(item).text).join('\n') : text)} />

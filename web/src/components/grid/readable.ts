@@ -37,3 +37,13 @@ function shifted(before: string, after: string, exponent: number): readonly [int
   // A fraction of zeros is how the engine writes a whole number.
   return [integer, fraction.replace(/^0+$/, '')];
 }
+
+const SECONDS = /^\d{9,10}$/;
+const MILLISECONDS = /^\d{12,13}$/;
+
+/** The time that a whole number may be, since the epoch, in milliseconds; undefined for numbers that are none of the last decades. */
+export function timeOf({ text, kind }: Cell): number | undefined {
+  if (kind !== 'number') return undefined;
+  if (MILLISECONDS.test(text)) return Number(text);
+  return SECONDS.test(text) ? Number(text) * 1000 : undefined;
+}

@@ -263,7 +263,7 @@ function GrantFields(props: { form: GrantForm }): JSX.Element {
   const begun = created.policy !== undefined;
   const failed = begun && error !== undefined;
   return (
-    <Form>
+    <Form class="grant-form">
       {/* Existing objects belong to this grant: a repeated attempt continues with the same values. */}
       <fieldset disabled={begun} class="plain">
         <Fields grant={grant} onChange={setGrant} isNewSubject={props.form.isNewSubject} />

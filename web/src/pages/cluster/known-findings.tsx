@@ -7,7 +7,7 @@ import type { Entity } from '../../lib/entities.ts';
 import { useMay } from '../../lib/session.ts';
 import type { CheckEntry, HealthReport } from '../../lib/types.ts';
 import { useData } from '../../lib/use-data.ts';
-import { filterChecks, filterOf } from '../health/filter-checks.ts';
+import { checksAbout, filterOf } from '../health/filter-checks.ts';
 import { Findings } from '../health/findings.tsx';
 import { NewMute, type MuteProposal } from '../health/new-mute.tsx';
 
@@ -22,8 +22,7 @@ function CheckFindings(props: {
         <Link to={`/health?open=${check.name}`}>{check.title || check.name}</Link>{' '}
         <Badge tone={check.severity === 'critical' ? 'bad' : 'warn'}>{check.severity}</Badge>
       </h4>
-      {/* The number of all findings of the check says nothing about this entity. */}
-      <Findings check={{ ...check, findingCount: check.findings.length }} onMute={onMute} />
+      <Findings check={check} onMute={onMute} />
     </>
   );
 }
@@ -45,7 +44,7 @@ function Known(props: { entity: Entity }): JSX.Element {
       <h3 id="known-findings">Findings</h3>
       <Loaded data={report} what="the health report">
         {({ checks }) => {
-          const found = filterChecks(checks, filters);
+          const found = checksAbout(checks, entity);
           if (found.length === 0) return <p class="muted">No check has a finding about it.</p>;
           return found.map((check) => <CheckFindings key={check.name} check={check} onMute={onMute} />);
         }}

@@ -25,6 +25,24 @@ function concerns(finding: Finding, kind: Entity['kind'], wanted: string): boole
   );
 }
 
+/** Whether a finding is about exactly this entity or names it. */
+function isAbout(finding: Finding, { kind, name }: Entity): boolean {
+  const isSame = (other: Entity | undefined): boolean =>
+    other?.kind === kind && (kind === 'table' ? tableOf(other.name) : other.name) === name;
+  // The names of segments begin with that of their table.
+  const isSegment = kind === 'table' && finding.entityType.toLowerCase() === 'segment';
+  if (isSegment && finding.entity.startsWith(`${name}_`)) return true;
+  return isSame(entityOf(finding)) || entitiesIn(finding.message).some(isSame);
+}
+
+/** The checks with findings about an entity, each with these findings only. */
+export function checksAbout(checks: readonly CheckEntry[], entity: Entity): CheckEntry[] {
+  return filterChecks(checks, ANY).flatMap((check) => {
+    const findings = check.findings.filter((finding) => isAbout(finding, entity));
+    return findings.length === 0 ? [] : [{ ...check, findings, findingCount: findings.length }];
+  });
+}
+
 /** The filters that show all findings that concern an entity. */
 export const filterOf = ({ kind, name }: Entity): Filters =>
   kind === 'table' ? { ...ANY, table: tableOf(name) } : { ...ANY, instance: name };

@@ -7,7 +7,7 @@ import { visible } from '../../lib/visible.ts';
 import type { Schemas } from './use-schemas.ts';
 
 const ROW_HEIGHT = 32;
-const MAX_ROWS_IN_VIEW = 12;
+const MAX_ROWS_IN_VIEW = 8;
 /** The tables are beside the editor from this width on. */
 const isWide = (): boolean => matchMedia('(min-width: 1000px)').matches;
 
