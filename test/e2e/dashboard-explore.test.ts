@@ -111,7 +111,7 @@ describe('the history', () => {
     await page.getByText('History and starred queries').click();
     expect(await page.getByRole('textbox', { name: /^Name of select/ }).inputValue()).toBe('four cities');
     await page.getByRole('list', { name: 'Queries' }).locator('button.link').click();
-    await page.locator('.cm-line').getByText('-- as typed').waitFor();
+    await editor().getByText('-- as typed').first().waitFor();
     await button(/^Star select/).click();
     await expect
       .poll(() => page.evaluate('Object.keys(localStorage).filter((key) => /starred/.test(key)).length'))

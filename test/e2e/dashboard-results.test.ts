@@ -269,7 +269,7 @@ describe('the text of a query', () => {
     await expect.poll(() => editor().textContent()).toBe('select 1 -- not yet run');
     await page.getByRole('region', { name: 'My results' }).last().getByRole('link').first().click();
     await expect.poll(() => editor().textContent()).toContain('a long comment');
-    await page.locator('.cm-line').getByText('select  city from orders limit 3').waitFor();
+    await editor().getByText('select  city from orders limit 3').waitFor();
   });
 
   it('of many lines leaves the button and the result in view', async () => {

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { whole } from '../lib/format.ts';
 import { setQuery, useLocation } from '../lib/router.ts';
 import type { Data } from '../lib/use-data.ts';
+import { useNarrow } from '../lib/use-narrow.ts';
 import { Loading, Name } from './basics.tsx';
 import { ErrorNote } from './loaded.tsx';
 
@@ -129,9 +130,10 @@ export function MasterDetail<T>(props: MasterDetailProps<T>): JSX.Element {
   const chosen = useLocation().query.get('name') ?? undefined;
   const detail = useRef<HTMLElement>(null);
   const picked = useRef(false);
+  const narrow = useNarrow();
   // On a phone the details are below the list: scroll to them after a selection.
   useEffect(() => {
-    if (picked.current) detail.current?.scrollIntoView({ block: 'nearest' });
+    if (picked.current) detail.current?.scrollIntoView({ block: narrow ? 'start' : 'nearest' });
     picked.current = false;
   }, [chosen]);
   const choose = (name: string): void => {

@@ -10,6 +10,15 @@ import { timeOf } from './readable.ts';
 /** Maximum items of an array that are listed. */
 const MAX_ITEMS = 5000;
 
+function AsTime(props: { time: number | undefined }): JSX.Element | null {
+  if (props.time === undefined) return null;
+  return (
+    <p class="muted">
+      As a time: <Moment time={props.time} />
+    </p>
+  );
+}
+
 /** A value in full: JSON is indented, and an array has a line for each item. */
 export function CellDialog(props: {
   column: string;
@@ -23,7 +32,6 @@ export function CellDialog(props: {
   const items = Array.isArray(value) ? (value as unknown[]) : undefined;
   const cell = cellOf(value);
   const { text } = cell;
-  const time = timeOf(cell);
   return (
     <Dialog wide title={`${visible(column)} of row ${whole(row)}`} onClose={props.onClose}>
       <p class="muted">
@@ -44,11 +52,7 @@ export function CellDialog(props: {
           {indentJson(text) ?? text}
         </pre>
       )}
-      {time !== undefined && (
-        <p class="muted">
-          As a time: <Moment time={time} />
-        </p>
-      )}
+      <AsTime time={timeOf(cell)} />
       {items && items.length > MAX_ITEMS && <p class="muted">and {whole(items.length - MAX_ITEMS)} more items</p>}
       <CopyButton label="Copy value" text={() => (items ? items.map((item) => cellOf(item).text).join('\n') : text)} />
     </Dialog>
