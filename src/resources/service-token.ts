@@ -69,7 +69,8 @@ export const ServiceTokenStatus = Type.Object(
     rotatedBy: Type.Optional(
       Type.String({
         maxLength: 1024,
-        description: 'Who has rotated the token by REST and so got its secret, as an SRN; absent where that was only the token itself.',
+        description:
+          'Who has rotated the token by REST and so got its secret, as an SRN; absent where that was only the token itself.',
       }),
     ),
     observedRotateAt: Type.Optional(

@@ -54,7 +54,16 @@ function storageOf(client: ObjectClient, properties: PropertyValues): Damageable
 
 damagedResultsContract('a bucket of S3', async () => {
   const bucket = await s3.bucket(`damaged-${++buckets}`);
-  return storageOf(new S3ObjectClient({ pathStyle: true, region: undefined, accessKeyId: undefined, secretAccessKey: undefined, ...bucket }), s3Properties(bucket));
+  return storageOf(
+    new S3ObjectClient({
+      pathStyle: true,
+      region: undefined,
+      accessKeyId: undefined,
+      secretAccessKey: undefined,
+      ...bucket,
+    }),
+    s3Properties(bucket),
+  );
 });
 
 damagedResultsContract('a bucket of GCS', async () => {

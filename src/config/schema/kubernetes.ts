@@ -40,7 +40,8 @@ export const KUBERNETES_SETTINGS = {
     default: 'olap-warden-session-key',
   }),
   'usage-config-map': text({
-    description: 'Name of the ConfigMap in which the gateways record when access was last used, and which sessions of the dashboard were signed out.',
+    description:
+      'Name of the ConfigMap in which the gateways record when access was last used, and which sessions of the dashboard were signed out.',
     default: 'olap-warden-access-usage',
   }),
   'token-grace': duration({
