@@ -269,6 +269,8 @@ describe('the text of a query', () => {
     await expect.poll(() => editor().textContent()).toBe('select 1 -- not yet run');
     await page.getByRole('region', { name: 'My results' }).last().getByRole('link').first().click();
     await expect.poll(() => editor().textContent()).toContain('a long comment');
+    // Lines that are far from view are not rendered.
+    await editor().press('ControlOrMeta+End');
     await editor().getByText('select  city from orders limit 3').waitFor();
   });
 
