@@ -58,7 +58,7 @@ function useMountedEditor(props: CodeEditorProps): MountedEditor {
       // The text area has what was typed while the editor was loading.
       handle.current = create(host.current, optionsOf(latest, field.value));
       // Move the focus and the selection from the text area to the editor.
-      if (latest.current.inserter) latest.current.inserter.current = handle.current.insert;
+      if (latest.current.inserter) latest.current.inserter.current = (text) => handle.current?.insert(text);
       if (field === document.activeElement) handle.current.focus(field.selectionStart, field.selectionEnd);
       setPlain(false);
     };

@@ -28,20 +28,24 @@ function useNames(): readonly Place[] {
   const { access } = useSession();
   const mayInstances = useMay('GetInstance');
   const data = useData('places', async (signal) => {
-    const read = async <T,>(may: boolean, path: string, places: (list: T) => Place[]): Promise<Place[]> =>
-      may ? call<T>(path, { signal }).then(places, () => []) : [];
-    const named = (kind: string, page: string) => (list: readonly { readonly name: string }[]) =>
+    const read = async (may: boolean, load: () => Promise<Place[]>): Promise<Place[]> =>
+      may ? load().catch(() => []) : [];
+    const named = (list: readonly { readonly name: string }[], kind: string, page: string): Place[] =>
       list.map(({ name }) => placesIn(kind, page)(name));
     const lists = await Promise.all([
-      read<TableNames>(true, '/tables', ({ tables }) => tables.map(placesIn('table', 'cluster?tab=tables'))),
-      read<InstanceNames>(mayInstances, '/instances', ({ instances }) =>
-        instances.map(placesIn('instance', 'cluster?tab=instances')),
+      read(true, async () => {
+        const { tables } = await call<TableNames>('/tables', { signal });
+        return tables.map(placesIn('table', 'cluster?tab=tables'));
+      }),
+      read(mayInstances, async () => {
+        const { instances } = await call<InstanceNames>('/instances', { signal });
+        return instances.map(placesIn('instance', 'cluster?tab=instances'));
+      }),
+      read(access['GetRole'] !== undefined, async () =>
+        named(await call<Role[]>(rbac('/roles'), { signal }), 'role', 'access?tab=roles'),
       ),
-      read<Role[]>(access['GetRole'] !== undefined, rbac('/roles'), named('role', 'access?tab=roles')),
-      read<PolicySummary[]>(
-        access['GetPolicy'] !== undefined,
-        rbac('/policies'),
-        named('policy', 'access?tab=policies'),
+      read(access['GetPolicy'] !== undefined, async () =>
+        named(await call<PolicySummary[]>(rbac('/policies'), { signal }), 'policy', 'access?tab=policies'),
       ),
     ]);
     return lists.flat();
