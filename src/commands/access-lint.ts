@@ -10,7 +10,7 @@ contradict others. The texts are those of the gateway's warnings. Tables are not
 Options:
   -f, --file PATH              file or folder of manifests; can be repeated
   --environment NAME           the setting environment of the gateway (default: default)
-  --cluster NAME               the setting cluster of the gateway (default: pinot)
+  --cluster NAME               a cluster of the environment; repeat it for all of them, to find names of others
   -n, --namespace NAME         namespace of the resources: by default the only one in the files
   -h, --help                   print this help
 
@@ -27,15 +27,15 @@ export const LINT: Subcommand = {
       options: {
         file: { type: 'string', short: 'f', multiple: true },
         environment: { type: 'string', default: 'default' },
-        cluster: { type: 'string', default: 'pinot' },
+        cluster: { type: 'string', multiple: true },
         namespace: { type: 'string', short: 'n' },
         help: { type: 'boolean', short: 'h' },
       },
     });
     if (values.help === true) return 'help';
     if (values.file === undefined) throw new Error('missing `-f`, such as `-f access/`');
-    const { environment, cluster, namespace, file } = values;
-    const request = { manifests: file, deployment: { environment, cluster }, namespace };
+    const { environment, cluster: clusters = [], namespace, file } = values;
+    const request = { manifests: file, environment, clusters, namespace };
     return accessLint(request, context, context.signal, context.clock);
   },
 };

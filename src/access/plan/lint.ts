@@ -16,11 +16,15 @@ export interface LintFinding {
   readonly message: string;
 }
 
+/** What can be known of the clusters without a server. */
+export type KnownClusters = Pick<KnownNames, 'otherClusters' | 'anyCluster'>;
+
 /** What of all policies can never match, never decides or contradicts. The warnings are those of the gateway and of the status of the policy. */
-export function lint(set: PolicySet): LintFinding[] {
+export function lint(set: PolicySet, clusters: KnownClusters): LintFinding[] {
   const names: KnownNames = {
     deployment: set.directory.deployment,
     tables: undefined,
+    ...clusters,
     namesOf: set.namesOf,
   };
   return set.policies.flatMap(({ metadata: { name: policy }, spec }): LintFinding[] => {

@@ -24,6 +24,8 @@ export interface KnownNames {
   readonly tables: readonly string[] | undefined;
   /** The other clusters of the environment, with the names of their tables; those of the first one are `tables`. */
   readonly otherClusters?: readonly ClusterTables[];
+  /** Whether there may be clusters beside these: then no cluster is said not to exist. False by default. */
+  readonly anyCluster?: boolean;
   /** Names of all roles, policies or service tokens. */
   readonly namesOf: (kind: RbacKind) => readonly string[];
   /** Whether the names are those that a caller may read, so that others can exist. False by default. */
@@ -67,7 +69,7 @@ export function policyWarnings({ statements }: Statements, known: KnownNames): s
   for (const [index, { resources }] of statements.entries()) {
     for (const [at, resource] of resources.entries()) {
       const cluster = namedCluster(resource, known.deployment);
-      const elsewhere = cluster !== undefined && !clusters.has(cluster);
+      const elsewhere = known.anyCluster !== true && cluster !== undefined && !clusters.has(cluster);
       const named = elsewhere ? { kind: 'cluster', id: cluster } : namedResource(resource);
       if (named === undefined) continue;
       const names = 'pattern' in named ? existing(named) : clusters;

@@ -232,6 +232,8 @@ describe('access test', () => {
 describe('access lint', () => {
   it('finds nothing in the samples', async () => {
     expect(await access('lint', '-f', SAMPLES)).toMatchObject({ code: 0, out: 'nothing found in 6 policies\n' });
+    const { out } = await access('lint', '-f', SAMPLES, '--cluster', 'pinot');
+    expect(out).toContain('Policy `operate-staging`: cluster `staging` does not exist');
   });
 
   it('names what never matches, never decides and contradicts, at its line', async () => {
