@@ -68,8 +68,8 @@ export function policyWarnings({ statements }: Statements, known: KnownNames): s
   const clusters = new Set([known.deployment.cluster, ...(known.otherClusters ?? []).map(({ cluster }) => cluster)]);
   for (const [index, { resources }] of statements.entries()) {
     for (const [at, resource] of resources.entries()) {
-      const cluster = namedCluster(resource, known.deployment);
-      const elsewhere = known.anyCluster !== true && cluster !== undefined && !clusters.has(cluster);
+      const cluster = namedCluster(resource, known);
+      const elsewhere = cluster !== undefined && !clusters.has(cluster);
       const named = elsewhere ? { kind: 'cluster', id: cluster } : namedResource(resource);
       if (named === undefined) continue;
       const names = 'pattern' in named ? existing(named) : clusters;
@@ -139,9 +139,9 @@ function namedResource(text: string): NamedResource | undefined {
   return { kind: kind.literal, id: id.literal, pattern: parsed.value };
 }
 
-/** The cluster of this environment to which a resource belongs by its name; undefined if it names none. */
-function namedCluster(text: string, { environment }: Deployment): string | undefined {
-  if (!text.includes('cluster#')) return undefined;
+/** The cluster of this environment to which a resource belongs by its name; undefined if it names none, or the clusters are not known. */
+function namedCluster(text: string, { deployment: { environment }, anyCluster }: KnownNames): string | undefined {
+  if (anyCluster === true || !text.includes('cluster#')) return undefined;
   const parsed = parseSrnPattern(text);
   if (!parsed.ok) return undefined;
   const { levels } = parsed.value;

@@ -43,7 +43,10 @@ describe('the command line', () => {
 
   it.each([
     [['standalon'], 'unknown command `standalon`; did you mean `standalone`?\n'],
-    [['frobnicate'], 'unknown command `frobnicate`; the commands are standalone, gateway, operator, check, audit\n'],
+    [
+      ['frobnicate'],
+      'unknown command `frobnicate`; the commands are standalone, gateway, operator, check, audit, access\n',
+    ],
     [['standalone', '--prt', '1'], 'unknown flag `--prt`; did you mean `--port`?\n'],
     [
       ['operator', '--port', 'x', '--log-level', 'loud'],
