@@ -282,6 +282,7 @@ it.each([
   ['SELECT a FROM deals d ORDER BY d."$segmentName"', '`$segmentName`'],
   ['SELECT a FROM offers JOIN deals USING (a, "$docId")', '`$docId`'],
   ['SELECT ID_SET(a) FROM deals', 'the function `ID_SET`'],
+  ['SELECT * FROM deals PIVOT (sum(b) FOR a IN (1))', '`PIVOT`'],
   ['EXPLAIN PLAN FOR SELECT a FROM deals', '`EXPLAIN`'],
   ['DESCRIBE deals', '`DESCRIBE`'],
   [
