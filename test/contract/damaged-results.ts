@@ -104,7 +104,11 @@ class Gateway {
   async views(requestId: string): Promise<Record<'page' | 'download' | 'status' | 'listing', string>> {
     const page = await said(async () => {
       const reader = await this.queries.open(requestId, signal());
-      await this.queries.page(reader, { offset: 0, numRows: 1 }, signal()).finally(() => reader.close());
+      try {
+        await this.queries.page(reader, { offset: 0, numRows: 1 }, signal());
+      } finally {
+        await reader.close();
+      }
     });
     const download = await said(async () => {
       const reader = await this.queries.open(requestId, signal());

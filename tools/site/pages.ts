@@ -43,7 +43,7 @@ function pathOf(document: string): string {
 function pageOf(root: string, document: string, files: Set<string>): SitePage {
   const path = pathOf(document);
   const tokens = MARKDOWN.lexer(readFileSync(join(root, document), 'utf8'));
-  MARKDOWN.walkTokens(tokens, (token) => {
+  void MARKDOWN.walkTokens(tokens, (token) => {
     if (token.type === 'link' || token.type === 'image') {
       const link = token as Tokens.Link | Tokens.Image;
       link.href = hrefOf(root, document, link.href, files);

@@ -25,7 +25,7 @@ export function renderText(report: AccessReport, against: string): string {
       ]),
     ].join('\n'),
   );
-  const text = [...blocks, ...notCompared(report), `${summaryOf(report, against)}`].join('\n\n');
+  const text = [...blocks, ...notCompared(report), summaryOf(report, against)].join('\n\n');
   // Without the marks of Markdown, in which names are easier to tell from the text.
   return `${text.replaceAll('`', '')}\n`;
 }

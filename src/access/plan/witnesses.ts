@@ -24,7 +24,7 @@ const FIRST_FRESH = 0xe000;
 
 /** A letter that no glob has. */
 function freshLetter(globs: readonly Glob[]): string {
-  const used = new Set(globs.flatMap(({ source }) => [...source]));
+  const used = new Set(globs.flatMap(({ source }) => source.split('')));
   let code = FIRST_FRESH;
   while (used.has(String.fromCharCode(code))) code++;
   return String.fromCharCode(code);

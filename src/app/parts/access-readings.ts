@@ -166,7 +166,7 @@ export async function readCluster(
     const resource = apiResource(kind, transport.namespace);
     const options = { pageSize: PAGE_SIZE, timeoutMs: REQUEST_TIMEOUT_MS, signal };
     const { items } = await listAll(transport, resource.path, { ...options, convert: (raw) => fromApi(raw, resource) });
-    return items as unknown as CustomResourceByKind[K][];
+    return items;
   };
   try {
     return {

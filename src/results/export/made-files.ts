@@ -108,11 +108,11 @@ export class MadeFiles {
       if (sealed === undefined) await file.close();
     }
     if (sealed === undefined) return undefined;
-    const { stream } = sealed;
+    const whole = sealed;
     // It can be made anew from the rows, which are not damaged by that.
     const undamaged: SealedFile['stream'] = async function* (from, to, abort) {
       try {
-        yield* stream(from, to, abort);
+        yield* whole.stream(from, to, abort);
       } catch (error) {
         if (!isDamaged(error)) throw error;
         await downloads.delete(requestId, name, abort);

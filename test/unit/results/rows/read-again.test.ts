@@ -150,7 +150,7 @@ describe('a result in files that was damaged and restored', () => {
   it('is whole again, although it was read while it was damaged', async () => {
     const dataDir = join(folder, 'data');
     let passed = 0;
-    const clock = { now: systemClock.now, monotonic: () => systemClock.monotonic() + passed };
+    const clock = { now: () => systemClock.now(), monotonic: () => systemClock.monotonic() + passed };
     const store = new FileStore({ dataDir, tempDir: join(folder, 'temp'), tag: 'gateway0', clock, onProblem });
     await store.start();
     const requestId = await stored(store);
