@@ -142,4 +142,6 @@ it('pushes tar files with the rights of the example; URI and metadata push need 
   await manage('/policies/srn2:policy%23job', { policyDocument }, 'PUT');
   // The answer of Pinot, which fetches no file of this scheme by default.
   expect((await ingest('Uri')).output).toContain('Unsupported URI: file:///');
+  const { output } = await ingest('Metadata');
+  await until(`the segment is loaded: ${output}`, async () => String(await kinds()) === 'Metadata,Tar');
 });
