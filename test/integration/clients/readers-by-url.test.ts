@@ -1,5 +1,4 @@
 import { createCipheriv } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,6 +9,7 @@ import { parquetMetadata } from 'hyparquet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TEST_HEADERS } from '../../support/app.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
+import { once } from '../../support/once.ts';
 import { fileProperties } from '../../support/result-stores.ts';
 import { engineOf, startGateways, stopGateways, type TestGateway } from '../../unit/api/queries/gateways.ts';
 import { StubEndpoint } from '../../unit/results/answers.ts';
