@@ -30,9 +30,19 @@ export async function signatureOf(path: string): Promise<Signature | undefined> 
 export async function readBounded(path: string): Promise<string> {
   const file = await open(path, 'r');
   try {
-    const { size } = await file.stat();
-    if (size > MAX_FILE_BYTES) throw new Error(`the file has ${size} bytes; the limit is ${MAX_FILE_BYTES}`);
-    return await file.readFile('utf8');
+    const found = await file.stat();
+    if (found.size > MAX_FILE_BYTES)
+      throw new Error(`the file has ${found.size} bytes; the limit is ${MAX_FILE_BYTES}`);
+    if (found.isFile()) return await file.readFile('utf8');
+    // A device behind a link has no size, and may have no end.
+    const chunks: Buffer[] = [];
+    let length = 0;
+    for await (const chunk of file.createReadStream({ autoClose: false }) as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > MAX_FILE_BYTES) throw new Error(`it has more than ${MAX_FILE_BYTES} bytes`);
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks).toString('utf8');
   } finally {
     await file.close();
   }

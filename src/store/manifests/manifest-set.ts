@@ -117,7 +117,9 @@ class Reading {
 
   #addObject(value: unknown, path: string, document: YamlDocument, base: ObjectPath): void {
     const report = (message: string, at: ObjectPath = []): void => {
-      this.problems.push(`${path}:${lineOf(document, [...base, ...at])}: ${message}`);
+      // Only the first ones are shown, and an object can have as many as its text has words.
+      const isShown = this.problems.length < MAX_PROBLEMS;
+      this.problems.push(isShown ? `${path}:${lineOf(document, [...base, ...at])}: ${message}` : message);
     };
     const { apiVersion, kind } = isRecord(value) ? value : {};
     if (!isRecord(value) || typeof apiVersion !== 'string' || typeof kind !== 'string') {

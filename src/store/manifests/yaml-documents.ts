@@ -59,19 +59,45 @@ export class YamlReader {
       const line = text.slice(0, error.pos[0]).split('\n').length;
       throw new YamlError(`invalid YAML: ${error.code.toLowerCase().replaceAll('_', ' ')}`, linesBefore + line);
     }
-    const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
+    const value = plainValue(document, linesBefore);
     this.#values.set(text, value);
     return value;
   }
 }
 
+/** @throws {YamlError} for aliases that make a short text long */
+function plainValue(document: Document.Parsed, linesBefore: number): unknown {
+  try {
+    return document.toJS({ maxAliasCount: MAX_ALIASES });
+  } catch (error) {
+    if (!(error instanceof ReferenceError)) throw error;
+    throw new YamlError('invalid YAML: its aliases repeat too much', linesBefore + 1);
+  }
+}
+
 const BEGIN_LENGTH = 3;
 
-/** The line of a value in its file, from 1: of its field, or of the innermost one around it that exists. */
-export function lineOf({ text, linesBefore }: Pick<YamlDocument, 'text' | 'linesBefore'>, path: ObjectPath): number {
+interface Lines {
+  readonly lineCounter: LineCounter;
+  readonly document: Document.Parsed;
+}
+
+/** Of documents that were asked for a line: one with many problems is parsed once more for all of them. */
+const LINES = new WeakMap<object, Lines>();
+
+function linesOf(of: Pick<YamlDocument, 'text'>): Lines {
+  const known = LINES.get(of);
+  if (known !== undefined) return known;
   const lineCounter = new LineCounter();
-  const document = parseDocument(text, { ...OPTIONS, lineCounter });
-  return linesBefore + lineCounter.linePos(offsetOf(document, path)).line;
+  const lines = { lineCounter, document: parseDocument(of.text, { ...OPTIONS, lineCounter }) };
+  LINES.set(of, lines);
+  return lines;
+}
+
+/** The line of a value in its file, from 1: of its field, or of the innermost one around it that exists. */
+export function lineOf(document: Pick<YamlDocument, 'text' | 'linesBefore'>, path: ObjectPath): number {
+  const { lineCounter, document: parsed } = linesOf(document);
+  return document.linesBefore + lineCounter.linePos(offsetOf(parsed, path)).line;
 }
 
 function offsetOf(document: Document.Parsed, path: ObjectPath): number {

@@ -1,5 +1,6 @@
 // @module-tag slow
-import { mkdtemp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -274,3 +275,22 @@ describe('access lint', () => {
 });
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
+
+describe('manifests of an attacker', () => {
+  it('with aliases that repeat too much are refused, with their place', async () => {
+    const levels = Array.from({ length: 11 }, (_, at) => `a${at + 1}: &a${at + 1} [${`*a${at},`.repeat(9)}]\n`);
+    const file = await write('bomb.yaml', `a0: &a0 [x]\n${levels.join('')}`);
+    expect(await access('lint', '-f', folder)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(`${file}:1: invalid YAML: its aliases repeat too much`) as string,
+    });
+  });
+
+  it.skipIf(!existsSync('/dev/zero'))('that are a link to a device without end are refused', async () => {
+    await symlink('/dev/zero', join(folder, 'endless.yaml'));
+    expect(await access('lint', '-f', folder)).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/cannot read `.*endless\.yaml`: it has more than \d+ bytes/) as string,
+    });
+  });
+});
