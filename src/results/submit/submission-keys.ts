@@ -164,10 +164,14 @@ export class SubmissionKeys {
   /** Tells the other gateways that the submissions of this one still run. */
   async #confirm(): Promise<void> {
     if (this.#options.store.local) return;
-    for (const [noteId, note] of this.#active) {
-      const confirmed = { ...note, atMs: this.#options.clock.now() };
-      await this.#inTime((signal) => this.#put(noteId, confirmed, signal));
-    }
+    const atMs = this.#options.clock.now();
+    // At once, and each by itself: where one fails or is slow, the others must not count as ended and run a second time.
+    const puts = Array.from(this.#active, ([noteId, note]) =>
+      this.#inTime((signal) => this.#put(noteId, { ...note, atMs }, signal)).catch((error: unknown) =>
+        this.#report(error),
+      ),
+    );
+    await Promise.all(puts);
   }
 
   #put(noteId: string, note: KeyNote, signal: AbortSignal): Promise<void> {

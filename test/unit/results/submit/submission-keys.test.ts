@@ -14,6 +14,7 @@ import { FakeClock } from '../../../support/fake-clock.ts';
 import { MemoryBucket } from '../stores/object/memory-bucket.ts';
 
 const signal = new AbortController().signal;
+const OTHERS = 6;
 const KEYED = { owner: 'ann', key: 'one', fingerprint: 'f' };
 
 let clock: FakeClock;
@@ -76,6 +77,33 @@ describe('the keys of submissions', () => {
     await clock.advance(2_000);
     expect((await two.claim(KEYED, signal)).kind).toBe('new');
     expect(problems).toEqual([]);
+  });
+
+  it('stay busy where those of another submission cannot be confirmed', async () => {
+    for (const failure of [() => Promise.reject(new Error('locked')), () => new Promise<void>(() => undefined)]) {
+      const notes = new ObjectNotes(new MemoryBucket());
+      const refused = new Set<string>();
+      const failing: ResultNotes = {
+        get: (id, kind, abort) => notes.get(id, kind, abort),
+        delete: (id, kind, abort) => notes.delete(id, kind, abort),
+        list: (kind, abort) => notes.list(kind, abort),
+        put: async (id, kind, text, abort) => {
+          if (refused.has(id)) return failure();
+          if (refused.size < OTHERS) refused.add(id);
+          return notes.put(id, kind, text, abort);
+        },
+      };
+      const [one, two] = [keysOf(failing), keysOf(notes, { instance: 'b' })];
+      for (let at = 0; at < OTHERS; at++) await one.claim({ ...KEYED, key: `other ${at}` }, signal);
+      await one.claim(KEYED, signal);
+      for (let round = 0; round < 8; round++) {
+        await clock.advance(CONFIRM_MS);
+        await expect(two.claim(KEYED, signal)).rejects.toMatchObject({ code: 'key-busy' });
+      }
+      const closed = one.close();
+      await clock.advance(CONFIRM_MS);
+      await closed;
+    }
   });
 
   it('are free at once after a restart of the only gateway of a store', async () => {
