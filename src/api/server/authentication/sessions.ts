@@ -66,12 +66,15 @@ export class Sessions {
    */
   async end(value: string, owner: string): Promise<void> {
     const unsealed = await this.#unseal(value);
-    if (unsealed === undefined || !('token' in (await this.#read(unsealed)))) return;
+    const opened = unsealed && (await this.#read(unsealed));
+    if (unsealed === undefined || opened === undefined || !('token' in opened)) return;
     const { digest, key, content } = unsealed;
+    // The token where nobody knows whose it is: a list of its own, so that the sessions of one expired token do not push out those of others.
+    const whose = owner === '' ? opened.token : owner;
     this.#options.ended.add({
       digest,
       // With the key, because the list of names is not secret and readers of the document could try them.
-      owner: createHmac('sha256', key.secret).update(owner).digest('base64url').slice(0, OWNER_LENGTH),
+      owner: createHmac('sha256', key.secret).update(whose).digest('base64url').slice(0, OWNER_LENGTH),
       end: Math.ceil((openedAt(content) + this.#options.maxAgeMs) / 1000),
     });
   }

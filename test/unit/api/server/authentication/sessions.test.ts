@@ -59,6 +59,16 @@ describe('a session', () => {
     },
   );
 
+  it('stays ended where many sessions of another token are ended that nobody accepts now', async () => {
+    const time = new FakeClock();
+    const all = new Sessions({ keys: keysOf('a key'), maxAgeMs: 7 * DAY_MS, clock: time });
+    const session = await all.seal(TOKEN);
+    await all.end(session, '');
+    await time.advance(5_000);
+    for (let count = 0; count < 150; count++) await all.end(await all.seal(`${TOKEN}-other`), '');
+    expect(await all.open(session)).toEqual({ problem: 'the session was ended by a sign-out: sign in again' });
+  });
+
   it('is ended with all spellings of it, by a sign-out', async () => {
     const all = sessions(keysOf('a key'));
     // 1 to 3 bytes at the end of the text: its last character has bits without meaning.
