@@ -46,7 +46,9 @@ export function readDdl(sql: string): DdlStatement {
       'it must be `CREATE`, `DROP` or `SHOW CREATE` of a `TABLE` or `MATERIALIZED VIEW`, `SHOW TABLES` or `SHOW MATERIALIZED VIEWS`',
       tokens[0]?.at,
     );
-  const hasSql = tokens.some(({ kind, text: value }) => kind === 'string' && SQL_PROPERTY.test(value));
+  // Strings in a row are one string.
+  const strings = tokens.map(({ kind, text: value }) => (kind === 'string' ? value : '\n')).join('');
+  const hasSql = SQL_PROPERTY.test(strings);
   const reads = tokens.some(({ kind, key }) => kind === 'word' && READING.has(key));
   return { operation: 'create', table, readsOthers: created[1] === undefined || hasSql || reads, text };
 }

@@ -139,7 +139,8 @@ describe('DDL', () => {
     const task = `CREATE TABLE orders (id INT) TABLE_TYPE = OFFLINE PROPERTIES ('task.SqlConnector' = 'x')`;
     grant(['CreateTable CreateSchema', 'srn2:table#orders']);
     const copy = 'CREATE TABLE orders (id INT) TABLE_TYPE = OFFLINE AS SELECT * FROM secret';
-    for (const sql of [view, task, copy]) expect((await ddl(sql)).statusCode).toBe(403);
+    const apart = `CREATE TABLE orders (id INT) TABLE_TYPE = OFFLINE PROPERTIES ('ta'\n'sk.X.input' = 'x')`;
+    for (const sql of [view, task, copy, apart]) expect((await ddl(sql)).statusCode).toBe(403);
     grant(['CreateTable CreateSchema', 'srn2:table#orders'], ['Query', 'srn2:cluster#*']);
     for (const sql of [view, task]) expect((await ddl(sql)).statusCode).toBe(200);
   });
