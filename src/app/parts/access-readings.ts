@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { Agent, fetch } from 'undici';
+import { EnvHttpProxyAgent, fetch } from 'undici';
 import type { AccessObjects } from '../../access/plan/policy-set.ts';
 import type { SubjectType } from '../../resources/role-assignment.ts';
 import { API_VERSION } from '../../resources/meta.ts';
@@ -92,10 +92,10 @@ async function inOrder<T, R>(items: readonly T[], work: (item: T) => Promise<R>)
 
 class Gateway {
   readonly #address: GatewayAddress;
-  readonly #agent: Agent;
+  readonly #agent: EnvHttpProxyAgent;
   readonly #signal: AbortSignal;
 
-  private constructor(address: GatewayAddress, agent: Agent, signal: AbortSignal) {
+  private constructor(address: GatewayAddress, agent: EnvHttpProxyAgent, signal: AbortSignal) {
     this.#address = address;
     this.#agent = agent;
     this.#signal = signal;
@@ -103,7 +103,10 @@ class Gateway {
 
   static async open(address: GatewayAddress, signal: AbortSignal): Promise<Gateway> {
     const ca = address.caFile === undefined ? undefined : await readFile(address.caFile, 'utf8');
-    const agent = new Agent({ maxResponseSize: MAX_RESPONSE_BYTES, ...(ca !== undefined && { connect: { ca } }) });
+    const agent = new EnvHttpProxyAgent({
+      maxResponseSize: MAX_RESPONSE_BYTES,
+      ...(ca !== undefined && { connect: { ca }, requestTls: { ca } }),
+    });
     return new Gateway(address, agent, signal);
   }
 
