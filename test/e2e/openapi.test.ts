@@ -12,6 +12,7 @@ import { execute } from '../support/execute.ts';
 
 const VERSION = '4.32.5';
 const CACHE = join(cacheFolder(), `schemathesis-${VERSION}`);
+const HOOKS = join(import.meta.dirname, 'schemathesis_hooks.py');
 /** Its phases take minutes on a busy machine. */
 const RUN_LIMIT_MS = TEST_LIMIT_MS - WAIT_LIMIT_MS;
 
@@ -57,7 +58,7 @@ describe.skipIf(NO_PYTHON)(named('a running gateway, tested from its own OpenAPI
     const program = new Program(
       schemathesis,
       [...config, 'run', `${service.url}/openapi.json`, ...header, '--workers=1', '--seed=1', '--no-color', ...options],
-      { cwd: service.dataDir, env: process.env },
+      { cwd: service.dataDir, env: { ...process.env, SCHEMATHESIS_HOOKS: HOOKS } },
     );
     const code = await within('the end of schemathesis', program.ended, RUN_LIMIT_MS);
     expect(code, program.output).toBe(0);

@@ -1,6 +1,6 @@
 import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { CUSTOM_KINDS, KINDS, type CustomKind } from '../../../src/resources/kinds.ts';
 import {
@@ -263,7 +263,9 @@ describe('a whole set', () => {
     const chart = await mkdtemp(join(tmpdir(), 'olap-warden-set-'));
     try {
       await writeFile(join(chart, 'Chart.yaml'), 'apiVersion: v2\nname: set\nversion: 1.0.0\n');
-      await cp(samples, join(chart, 'templates'), { recursive: true });
+      // Files of tests are no objects of the API.
+      const filter = (source: string): boolean => basename(source) !== 'tests';
+      await cp(samples, join(chart, 'templates'), { recursive: true, filter });
       const helm = async (...args: string[]): Promise<CommandResult> => {
         const flags = ['--kubeconfig', alice, '--namespace', namespace];
         const env = { ...process.env, HELM_DRIVER: 'configmap' };
