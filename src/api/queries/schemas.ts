@@ -46,6 +46,8 @@ export const SubmitQuerystring = Type.Object(
 export const SubmitHeaders = Type.Object({
   'idempotency-key': Type.Optional(
     Type.String({
+      minLength: 1,
+      maxLength: 255,
       examples: ['8e03978e-40d5-43e8-bc93-6894a57f9324'],
       description:
         'With `doPaginate=true`: 1 to 255 visible ASCII characters that the client chooses for this query, such as a UUID. A repeated request with the same key gets the same `requestId` and does not run the query again; with another query it gets 422, and while the first one is being submitted 409.',

@@ -18,7 +18,7 @@ import type { DataPlaneDependencies } from './dependencies.ts';
 import { passQuery } from './pass.ts';
 import { type AuthorizedQuery, engineForm, type JudgedQuery, judgeQuery, JudgedTexts } from './judge-query.ts';
 import { type BodyLimits, readQuery } from './read-query.ts';
-import { submitOnce } from './submit-once.ts';
+import { keyIn, submitOnce } from './submit-once.ts';
 
 /** Checks that every request passes before it is served. */
 export interface Checks {
@@ -72,12 +72,13 @@ export class DataPlane {
     this.#admit(exchange, requestClass);
     const { sql } = requestClass;
     if (sql === undefined) return sendResultPage(exchange, requestClass, this.#dependencies);
+    const key = keyIn(exchange.headers);
     const read = await readQuery(exchange, { ...requestClass, sql }, this.#bodies);
     const judged = await judgeQuery(exchange, sql, read, this.#texts);
     const query = await this.#decide(exchange, judged, requestClass);
     // Each of these asks a broker, guards the response by the authorized tables and rows, and responds.
     if (requestClass.kind !== 'submit') return passQuery(exchange, query, this.#dependencies);
-    return submitOnce(exchange, query, judged, this.#dependencies);
+    return submitOnce(exchange, query, judged, key, this.#dependencies);
   }
 
   /** Counts the connection and the request of the caller. @throws {HttpError} 429 */

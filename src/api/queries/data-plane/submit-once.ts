@@ -14,16 +14,16 @@ const KEY = /^[!-~](?:[ -~]{0,253}[!-~])?$/;
 
 /**
  * Submits an authorized query. With an `Idempotency-Key` it is submitted once: a repeated request gets the result or the state of the first one.
- * @throws {HttpError} 400 for a malformed key; {QueryError} key-reused, key-busy; and as `submitQuery` and `acceptQuery`
+ * @throws {QueryError} key-reused, key-busy; and as `submitQuery` and `acceptQuery`
  */
 export async function submitOnce(
   exchange: Exchange,
   query: AuthorizedQuery,
   judged: JudgedQuery,
+  key: string | undefined,
   dependencies: DataPlaneDependencies,
 ): Promise<void> {
   const submit = query.paging.async === true ? acceptQuery : submitQuery;
-  const key = keyIn(exchange.headers);
   const { keys } = dependencies;
   if (key === undefined || keys === undefined) return submit(exchange, query, dependencies);
   const owner = exchange.principal.srn;
@@ -60,8 +60,8 @@ async function repeat(
   }
 }
 
-/** @throws {HttpError} 400 */
-function keyIn({ 'idempotency-key': key }: IncomingHttpHeaders): string | undefined {
+/** The `Idempotency-Key` of a query. @throws {HttpError} 400 if it is malformed, also for a query that has no use for it */
+export function keyIn({ 'idempotency-key': key }: IncomingHttpHeaders): string | undefined {
   if (key === undefined) return undefined;
   if (typeof key === 'string' && KEY.test(key)) return key;
   throw new HttpError(
