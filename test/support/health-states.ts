@@ -30,6 +30,11 @@ export class HealthStates {
     this.#engine = engine;
   }
 
+  /** The next run reads everything, as one on demand does. */
+  readAgain(): void {
+    this.#kept.clear();
+  }
+
   async outcomeOf(
     name: string,
     thresholds: Thresholds = {},

@@ -26,6 +26,17 @@ schema = json.loads(answer_text)["resultTable"]["dataSchema"]
 names, types = schema["columnNames"], schema["columnDataTypes"]
 # Every numeral as the broker spelled it.
 spelled = json.loads(answer_text, parse_int=str, parse_float=str)["resultTable"]["rows"]
+
+
+def fits(column):
+    """Whether one decimal type of 38 digits has all values of the column, with all their digits."""
+    numbers = [decimal.Decimal(row[column]).as_tuple() for row in spelled if row[column] is not None]
+    scale = max((max(0, -number.exponent) for number in numbers), default=0)
+    return all(len(number.digits) + number.exponent + scale <= 38 for number in numbers)
+
+
+# A column of decimals that do not fit is text.
+types = ["STRING" if kind == "BIG_DECIMAL" and not fits(at) else kind for at, kind in enumerate(types)]
 arrow, parquet, csv, lines = (str(folder / f"rows.{suffix}") for suffix in ("arrow", "parquet", "csv", "jsonl"))
 
 
