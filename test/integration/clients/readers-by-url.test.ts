@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TEST_HEADERS } from '../../support/app.ts';
 import { WAIT_LIMIT_MS } from '../../support/limits.ts';
 import { once } from '../../support/once.ts';
+import { until } from '../../support/until.ts';
 import { fileProperties } from '../../support/result-stores.ts';
 import { engineOf, startGateways, stopGateways, type TestGateway } from '../../unit/api/queries/gateways.ts';
 import { StubEndpoint } from '../../unit/results/answers.ts';
@@ -54,8 +55,7 @@ beforeAll(async () => {
   path = `/query/${((await submitted.json()) as { requestId: string }).requestId}/results?format=parquet`;
   // A busy machine may take longer to make the file than a request waits.
   const url = gateways[0]!.url + path;
-  const made = async (): Promise<number> => (await fetch(url, { method: 'HEAD', headers: TEST_HEADERS })).status;
-  await expect.poll(made, { timeout: WAIT_LIMIT_MS }).toBe(200);
+  await until('the file of the download', async () => (await fetch(url, { method: 'HEAD', headers: TEST_HEADERS })).ok);
   proxy = createServer(countingProxy);
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
