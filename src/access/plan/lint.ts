@@ -55,28 +55,42 @@ function withoutEffect(statements: readonly HeldStatement[]): { readonly index: 
   const found: { index: number; message: string }[] = [];
   for (const held of statements.toReversed()) {
     const others = kept.filter((other) => other !== held);
-    const message = messageOf(held, others);
+    const { message, isEffectless } = judged(held, others);
     if (message === undefined) continue;
-    kept.splice(kept.indexOf(held), 1);
+    if (isEffectless) kept.splice(kept.indexOf(held), 1);
     found.unshift({ index: held.statement.index, message });
   }
   return found;
 }
 
+interface Judgement {
+  /** Undefined if the statement has an effect. */
+  readonly message: string | undefined;
+  readonly isEffectless: boolean;
+}
+
+function judged(held: HeldStatement, others: readonly HeldStatement[]): Judgement {
+  try {
+    const message = messageOf(held, others);
+    return { message, isEffectless: message !== undefined };
+  } catch (error) {
+    if (!(error instanceof TooMuchToCompare)) throw error;
+    return {
+      message: `statement ${held.statement.index} could not be compared with the others: ${error.message}`,
+      isEffectless: false,
+    };
+  }
+}
+
 function messageOf(held: HeldStatement, others: readonly HeldStatement[]): string | undefined {
   const allows = others.filter(({ statement }) => statement.effect === 'allow');
   const denies = others.filter(({ statement }) => statement.effect === 'deny');
-  try {
-    // A deny has no effect in a policy alone: it takes away what any other policy allows.
-    if (held.statement.effect === 'deny')
-      return makesDifference(held, [EVERYTHING, ...denies]) ? undefined : coveredBy(held, denies);
-    if (!makesDifference(held, allows)) return coveredBy(held, allows);
-    if (makesDifference(held, others)) return undefined;
-    return `statement ${held.statement.index} never decides: ${listOf(meeting(held, denies))} of the policy denies all of it`;
-  } catch (error) {
-    if (error instanceof TooMuchToCompare) return undefined;
-    throw error;
-  }
+  // A deny has no effect in a policy alone: it takes away what any other policy allows.
+  if (held.statement.effect === 'deny')
+    return makesDifference(held, [EVERYTHING, ...denies]) ? undefined : coveredBy(held, denies);
+  if (!makesDifference(held, allows)) return coveredBy(held, allows);
+  if (makesDifference(held, others)) return undefined;
+  return `statement ${held.statement.index} never decides: ${listOf(meeting(held, denies))} of the policy denies all of it`;
 }
 
 const [allowAll] = compilePolicy(undefined, {
