@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { HttpError } from '../../server/errors.ts';
 import { openResult } from '../open-result.ts';
-import { requireRead } from '../access.ts';
+import { requireRead, requireStatus } from '../access.ts';
 import { acceptQuery, sendStatus } from './accept.ts';
 import type { DataPlaneDependencies } from './dependencies.ts';
 import type { Exchange } from './exchange.ts';
@@ -48,6 +48,7 @@ async function repeat(
     const status = await dependencies.runs?.find(requestId, signal);
     // Deleted since it was found.
     if (status === undefined) throw new HttpError(404, `no query \`${requestId}\`: expired or deleted`);
+    requireStatus(exchange, status.owner);
     return sendStatus(exchange, status, dependencies);
   }
   const reader = await openResult(requestId, exchange, dependencies, signal);
